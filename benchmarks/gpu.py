@@ -35,7 +35,7 @@ from tests.kernels import fill_in
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 8 * 60
-EXPERIMENT = FOLDER / "transformers/basic/autoregressive_experiment.ipynb"
+WHOLE = FOLDER / "transformers/basic/autoregressive_experiment.ipynb"
 STEPS = 20
 # What nanoGPT's readme says of its small model on this text: 5,000 steps on one A100.
 NANO_LOSS, NANO_MINUTES = 1.4697, 3.0
@@ -95,7 +95,7 @@ def one_notebook(path: Path, form: Mapping[str, object], dry: bool) -> Row:
             found = {} if dry else measured(path, form)
         except Exception as error:
             return {"state": f"{type(error).__name__}: {error}".partition("\n")[0]}
-    steps = 0 if path == EXPERIMENT else STEPS
+    steps = 0 if path == WHOLE else STEPS
     return {"state": "dry" if dry else "ran", **found, **counted(path, steps)}
 
 
@@ -152,7 +152,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(json.dumps(row), flush=True)
 
     whole = {"steps": 1} if options.dry else {}
-    tell({"name": "the experiment", **one_notebook(EXPERIMENT, whole, options.dry)})
+    tell({"name": "the experiment", **one_notebook(WHOLE, whole, options.dry)})
     # Half of what is left for the preset, which a slow GPU can't finish.
     tell(preset(lambda: left() / 2, options.dry))
     for row in notebooks(left, options.dry):

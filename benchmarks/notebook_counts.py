@@ -30,7 +30,12 @@ FEW, MORE = 2, 3
 # Tokens that are really drawn of a sample; what a sample takes is left out.
 DRAWN = 2
 # Cells that look at numbers, of examples and of exercises.
-SKIPPED = ("#@title Set-up", "show_shapes(", "#@title Is the line right?", "#@title Is the bug gone?")
+SKIPPED = (
+    "#@title Set-up",
+    "show_shapes(",
+    "#@title Is the line right?",
+    "#@title Is the bug gone?",
+)
 
 
 def trains(path: Path) -> bool:

@@ -26,23 +26,48 @@ const pyodide = path.dirname(require.resolve("pyodide/package.json"));
 const { info } = JSON.parse(fs.readFileSync(path.join(pyodide, "pyodide-lock.json"), "utf-8"));
 const options = {
   define: { LOCK: JSON.stringify({ info, packages: {} }) },
-  ...{ bundle: true, minify: true, format: "esm", target: "es2022", outdir: out, logLevel: "silent" },
-  ...{ nodePaths: [path.join(root, "node_modules")], external: ["./pyodide.mjs"], legalComments: "eof" },
+  ...{
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    outdir: out,
+    logLevel: "silent",
+  },
+  ...{
+    nodePaths: [path.join(root, "node_modules")],
+    external: ["./pyodide.mjs"],
+    legalComments: "eof",
+  },
 };
-const entries = ["edit", "paste", "shared", "train", "worker"].map((name) => path.join(scripts, `${name}.js`));
-const { metafile } = await require("esbuild").build({ ...options, entryPoints: entries, metafile: true });
+const entries = ["edit", "paste", "shared", "train", "worker"].map((name) =>
+  path.join(scripts, `${name}.js`),
+);
+const { metafile } = await require("esbuild").build({
+  ...options,
+  entryPoints: entries,
+  metafile: true,
+});
 fs.copyFileSync(path.join(scripts, "edit.css"), path.join(out, "edit.css"));
 
 // ## Licences
 //
 // Those of all packages that are in the scripts, and where the rest comes from.
-const packages = new Set(Object.keys(metafile.inputs).flatMap((one) => /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(one)?.slice(0, 1) ?? []));
+const packages = new Set(
+  Object.keys(metafile.inputs).flatMap(
+    (one) => /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(one)?.slice(0, 1) ?? [],
+  ),
+);
 const licences = [...packages].sort().map((folder) => {
-  const { name, version, license } = JSON.parse(fs.readFileSync(path.resolve(folder, "package.json"), "utf-8"));
+  const { name, version, license } = JSON.parse(
+    fs.readFileSync(path.resolve(folder, "package.json"), "utf-8"),
+  );
   const file = fs.readdirSync(path.resolve(folder)).find((one) => /^licen[cs]e/i.test(one));
   return `${name} ${version} (${license})\n\n${file ? fs.readFileSync(path.resolve(folder, file), "utf-8") : ""}`;
 });
-const { version, license } = JSON.parse(fs.readFileSync(path.join(pyodide, "package.json"), "utf-8"));
+const { version, license } = JSON.parse(
+  fs.readFileSync(path.join(pyodide, "package.json"), "utf-8"),
+);
 licences.push(
   `Pyodide ${version} (${license}), unchanged, from the npm package pyodide; its source is at https://github.com/pyodide/pyodide\n`,
   `Python ${info.python} (Python Software Foundation License, https://docs.python.org/3/license.html), as Pyodide has built it; its library is compiled, and shortened to what is used\n`,
@@ -50,7 +75,8 @@ licences.push(
 fs.writeFileSync(path.join(out, "licences.txt"), licences.join(`\n${"-".repeat(80)}\n\n`));
 
 // ## Python
-for (const name of ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm"]) fs.copyFileSync(path.join(pyodide, name), path.join(out, name));
+for (const name of ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm"])
+  fs.copyFileSync(path.join(pyodide, name), path.join(out, name));
 const { loadPyodide } = await import(path.join(pyodide, "pyodide.mjs"));
 const python = await loadPyodide();
 python.FS.mkdirTree("/in");
@@ -64,5 +90,6 @@ const pairs = files.map(([name, place], index) => {
 });
 module.pack(python.toPy(pairs), "/in/python.zip");
 const missing = module.trim("/in/library.zip", python.toPy(wanted), "/in/python_stdlib.zip").toJs();
-for (const name of ["python.zip", "python_stdlib.zip"]) fs.writeFileSync(path.join(out, name), python.FS.readFile(`/in/${name}`));
+for (const name of ["python.zip", "python_stdlib.zip"])
+  fs.writeFileSync(path.join(out, name), python.FS.readFile(`/in/${name}`));
 console.log(JSON.stringify({ missing }));

@@ -14,9 +14,15 @@ export function difference(old, now) {
   let start = 0;
   while (start < old.length && start < now.length && old[start] === now[start]) start += 1;
   let end = 0;
-  while (end < Math.min(old.length, now.length) - start && old.at(-1 - end) === now.at(-1 - end)) end += 1;
+  while (end < Math.min(old.length, now.length) - start && old.at(-1 - end) === now.at(-1 - end))
+    end += 1;
   const [a, b] = [old.slice(start, old.length - end), now.slice(start, now.length - end)];
-  return parts(pairs(a, b), a.length, b.length).map(({ at, gone, to, come }) => ({ at: at + start, gone, to: to + start, come }));
+  return parts(pairs(a, b), a.length, b.length).map(({ at, gone, to, come }) => ({
+    at: at + start,
+    gone,
+    to: to + start,
+    come,
+  }));
 }
 
 // The lines that stay: pairs of places, in their order.
@@ -27,11 +33,14 @@ function pairs(a, b) {
   for (let i = a.length - 1; i >= 0; i -= 1) {
     for (let j = b.length - 1; j >= 0; j -= 1) {
       const at = i * width + j;
-      longest[at] = a[i] === b[j] ? longest[at + width + 1] + 1 : Math.max(longest[at + width], longest[at + 1]);
+      longest[at] =
+        a[i] === b[j]
+          ? longest[at + width + 1] + 1
+          : Math.max(longest[at + width], longest[at + 1]);
     }
   }
   const found = [];
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
     const at = i * width + j;
     if (a[i] === b[j]) found.push([i++, j++]);
     else if (longest[at + width] >= longest[at + 1]) i += 1;
@@ -57,7 +66,10 @@ function parts(kept, oldLength, newLength) {
 export function lineMap(old, now) {
   const map = new Map();
   let [i, j] = [0, 0];
-  for (const { at, gone, to, come } of [...difference(old, now), { at: old.length, gone: 0, to: now.length, come: 0 }]) {
+  for (const { at, gone, to, come } of [
+    ...difference(old, now),
+    { at: old.length, gone: 0, to: now.length, come: 0 },
+  ]) {
     while (j < to) map.set(++j, ++i);
     for (let k = 0; k < Math.min(gone, come); k += 1) map.set(to + k + 1, at + k + 1);
     [i, j] = [at + gone, to + come];

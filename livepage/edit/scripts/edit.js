@@ -28,7 +28,9 @@ const KEY = isMac ? "⌘ ↵" : "Ctrl ↵";
 // * `exercise` is the number of an exercise, which is then in the editor
 // * `closed` is called when the reader goes back to the page
 export async function open({ path, sources, shared = null, exercise = null, closed = () => {} }) {
-  const python = fetched(`${sources}index.json`).then(async (answer) => new Python({ place: here("."), sources, path, index: await answer.json() }));
+  const python = fetched(`${sources}index.json`).then(
+    async (answer) => new Python({ place: here("."), sources, path, index: await answer.json() }),
+  );
   const beside = (name) => new URL(name, location.href.split("#")[0]);
   const [own, about, exercises] = await Promise.all([
     fetched(`${sources}${path}`).then((answer) => answer.text()),
@@ -64,7 +66,9 @@ class Session {
 
   #names({ tensors }) {
     const legend = [...document.querySelectorAll(".axes span")];
-    const letters = new Map(legend.map((one) => [one.lastChild.textContent.trim(), one.firstElementChild.textContent]));
+    const letters = new Map(
+      legend.map((one) => [one.lastChild.textContent.trim(), one.firstElementChild.textContent]),
+    );
     return names(Object.values(tensors).flat(), letters);
   }
 
@@ -80,18 +84,50 @@ class Session {
     this.module.setAttribute("aria-label", "Module that is edited");
     const first = this.python.message.first;
     for (const one of [this.path, ...first.filter((other) => other !== this.path)]) {
-      this.module.append(make("option", { value: one, textContent: one === this.path ? `${one.split("/").at(-1)} (this page)` : one }));
+      this.module.append(
+        make("option", {
+          value: one,
+          textContent: one === this.path ? `${one.split("/").at(-1)} (this page)` : one,
+        }),
+      );
     }
-    this.comments = make("input", { type: "checkbox", checked: !Notes.beside, onchange: () => this.#fold() });
-    this.checks = button("Check", () => this.check(), "Run the example with your code and with the lesson’s, and compare");
+    this.comments = make("input", {
+      type: "checkbox",
+      checked: !Notes.beside,
+      onchange: () => this.#fold(),
+    });
+    this.checks = button(
+      "Check",
+      () => this.check(),
+      "Run the example with your code and with the lesson’s, and compare",
+    );
     this.checks.className = "runs";
     this.checks.hidden = true;
     this.bar = make(
       "div",
       { className: "bar" },
-      ...[this.checks, this.runs, this.stops, button("Undo", () => this.editor.undo()), button("Redo", () => this.editor.redo()), this.resets, this.module],
-      ...[button("Link", () => this.link(), "Copy a link to this page with your changes"), button("Download", () => this.download(), "Download the edited module")],
-      ...[make("label", { title: "Show comments and docstrings in the code" }, this.comments, " Notes in the code"), button("Close", () => this.close(), "Close the editor")],
+      ...[
+        this.checks,
+        this.runs,
+        this.stops,
+        button("Undo", () => this.editor.undo()),
+        button("Redo", () => this.editor.redo()),
+        this.resets,
+        this.module,
+      ],
+      ...[
+        button("Link", () => this.link(), "Copy a link to this page with your changes"),
+        button("Download", () => this.download(), "Download the edited module"),
+      ],
+      ...[
+        make(
+          "label",
+          { title: "Show comments and docstrings in the code" },
+          this.comments,
+          " Notes in the code",
+        ),
+        button("Close", () => this.close(), "Close the editor"),
+      ],
     );
     this.bar.setAttribute("role", "toolbar");
     this.bar.setAttribute("aria-label", "Editor");
@@ -185,7 +221,8 @@ class Session {
 
   async show(path) {
     this.states.set(this.current, this.editor.state);
-    if (!this.texts.has(path)) this.texts.set(path, await (await fetched(`${this.sources}${path}`)).text());
+    if (!this.texts.has(path))
+      this.texts.set(path, await (await fetched(`${this.sources}${path}`)).text());
     this.#open(path);
     this.column.hidden = path !== this.path;
     this.#fold();
@@ -195,26 +232,37 @@ class Session {
   }
 
   textOf(path) {
-    return path === this.current ? this.editor.text : (this.states.get(path)?.doc.toString() ?? this.texts.get(path));
+    return path === this.current
+      ? this.editor.text
+      : (this.states.get(path)?.doc.toString() ?? this.texts.get(path));
   }
 
   edited() {
-    const paths = [...this.texts.keys()].filter((path) => this.textOf(path) !== this.texts.get(path));
+    const paths = [...this.texts.keys()].filter(
+      (path) => this.textOf(path) !== this.texts.get(path),
+    );
     return Object.fromEntries(paths.map((path) => [path, this.textOf(path)]));
   }
 
   // ## Notes
   #code() {
-    return [...document.querySelectorAll(".row > .code .line[id]")].map(({ id }) => Number(id.slice(1)));
+    return [...document.querySelectorAll(".row > .code .line[id]")].map(({ id }) =>
+      Number(id.slice(1)),
+    );
   }
 
   // The comments are hidden where they stand beside the code, and what the module says of itself stands
   // above in any case.
   #fold() {
-    const notes = this.current === this.path ? noteLines(this.texts.get(this.path), this.#code()) : [];
+    const notes =
+      this.current === this.path ? noteLines(this.texts.get(this.path), this.#code()) : [];
     if (this.comments.checked) notes.splice(1);
     const now = new Map([...this.#map()].map(([line, own]) => [own, line]));
-    this.editor.fold(notes.map(([first, last]) => [now.get(first), now.get(last)]).filter(([first, last]) => first && last >= first));
+    this.editor.fold(
+      notes
+        .map(([first, last]) => [now.get(first), now.get(last)])
+        .filter(([first, last]) => first && last >= first),
+    );
   }
 
   #map() {
@@ -242,8 +290,14 @@ class Session {
     const parts = difference(old.split("\n"), now.split("\n"));
     // Where lines are gone, the one that follows tells.
     const last = now.split("\n").length;
-    const lines = new Set(parts.flatMap(({ to, come }) => (come ? Array.from({ length: come }, (_, at) => to + at + 1) : [Math.min(last, to + 1)])));
-    queueMicrotask(() => this.element.isConnected && this.editor.mark([...lines].sort((a, b) => a - b)));
+    const lines = new Set(
+      parts.flatMap(({ to, come }) =>
+        come ? Array.from({ length: come }, (_, at) => to + at + 1) : [Math.min(last, to + 1)],
+      ),
+    );
+    queueMicrotask(
+      () => this.element.isConnected && this.editor.mark([...lines].sort((a, b) => a - b)),
+    );
     this.resets.disabled = !parts.length;
     this.element.classList.toggle("stale", Boolean(this.result));
     this.#placeNotes();
@@ -251,7 +305,9 @@ class Session {
 
   // What the reader began with: the page's own, or an exercise.
   #begun() {
-    return this.exercise && this.current === this.path ? this.exercise.text : this.texts.get(this.current);
+    return this.exercise && this.current === this.path
+      ? this.exercise.text
+      : this.texts.get(this.current);
   }
 
   reset() {
@@ -273,9 +329,15 @@ class Session {
     const writes = exercise.kind === "write";
     const { text, of, first } = exercise;
     const head = new RegExp(`def ${of.split(".").at(-1)}\\b`);
-    const begins = text.split("\n").slice(0, first).findLastIndex((line) => head.test(line)) + 1;
+    const begins =
+      text
+        .split("\n")
+        .slice(0, first)
+        .findLastIndex((line) => head.test(line)) + 1;
     this.editor.go(writes ? first : begins);
-    this.task = writes ? `Write the line of ${of} that is missing, in the place of ${HOLE}.` : `One line of ${of} is wrong. Find it, and mend it.`;
+    this.task = writes
+      ? `Write the line of ${of} that is missing, in the place of ${HOLE}.`
+      : `One line of ${of} is wrong. Find it, and mend it.`;
     this.#say(this.task);
     this.editor.focus();
   }
@@ -283,8 +345,10 @@ class Session {
   async check() {
     if (this.waiting) return;
     const text = this.textOf(this.path);
-    if (text.includes(HOLE)) return this.#say(`Nothing to judge yet: write your line in the place of ${HOLE}.`);
-    if (text === this.exercise.text) return this.#say("Nothing to judge yet: the code is as you found it.");
+    if (text.includes(HOLE))
+      return this.#say(`Nothing to judge yet: write your line in the place of ${HOLE}.`);
+    if (text === this.exercise.text)
+      return this.#say("Nothing to judge yet: the code is as you found it.");
     await this.#while("Judging …", async () => {
       const { said, error } = await this.python.judge(this.path, this.edited(), this.exercise);
       this.editor.say({ lines: [], error: this.#errorHere(error) });
@@ -297,16 +361,25 @@ class Session {
   async change(shared) {
     const lost = [];
     const paths = Object.keys(shared).filter((path) => this.python.message.first.includes(path));
-    for (const path of [...paths.filter((one) => one !== this.path), ...paths.filter((one) => one === this.path)]) {
+    for (const path of [
+      ...paths.filter((one) => one !== this.path),
+      ...paths.filter((one) => one === this.path),
+    ]) {
       await this.show(path);
       const { text, lost: nowhere } = changed(this.texts.get(path), shared[path]);
       lost.push(...nowhere.map(([line]) => line));
       this.editor.replace(text);
     }
     if (this.current !== this.path) await this.show(this.path);
-    const first = difference(this.texts.get(this.path).split("\n"), this.editor.text.split("\n"))[0];
+    const first = difference(
+      this.texts.get(this.path).split("\n"),
+      this.editor.text.split("\n"),
+    )[0];
     if (first) this.editor.go(first.to + 1);
-    if (lost.length) this.#say(`The page has changed since this link was made: the change at line ${lost.join(", ")} has no place any more.`);
+    if (lost.length)
+      this.#say(
+        `The page has changed since this link was made: the change at line ${lost.join(", ")} has no place any more.`,
+      );
   }
 
   // ## Run
@@ -329,7 +402,10 @@ class Session {
     this.waiting = true;
     this.runs.disabled = this.checks.disabled = true;
     this.stops.disabled = false;
-    const slow = setTimeout(() => this.#say(this.python.times ? says : "Python is starting …"), 200);
+    const slow = setTimeout(
+      () => this.#say(this.python.times ? says : "Python is starting …"),
+      200,
+    );
     try {
       await this.python.ready;
       await act();
@@ -352,7 +428,10 @@ class Session {
   #results() {
     if (!this.result || this.current !== this.path) {
       this.found = [];
-      this.editor.say({ lines: [], error: this.result ? this.#errorHere(this.result.error) : null });
+      this.editor.say({
+        lines: [],
+        error: this.result ? this.#errorHere(this.result.error) : null,
+      });
       return;
     }
     const { lines, error } = this.result;
@@ -365,7 +444,13 @@ class Session {
     const { doc } = this.editor.state;
     const shown = this.found.map((one) => {
       const room = below ? columns : columns - doc.line(one.line).length - 2;
-      return { line: one.line, text: ending(one, this.names, room), title: told(one, this.names).join("\n"), differs: one.differs, below };
+      return {
+        line: one.line,
+        text: ending(one, this.names, room),
+        title: told(one, this.names).join("\n"),
+        differs: one.differs,
+        below,
+      };
     });
     this.editor.say({ lines: shown, error: this.#errorHere(error) });
     this.#tell();
@@ -378,22 +463,34 @@ class Session {
 
   #summary() {
     const { error, example } = this.result;
-    const time = this.took < 1000 ? `${Math.round(this.took)} ms` : `${(this.took / 1000).toFixed(1)} s`;
+    const time =
+      this.took < 1000 ? `${Math.round(this.took)} ms` : `${(this.took / 1000).toFixed(1)} s`;
     if (error) {
       const inner = error.places.at(-1);
       const name = inner?.path.split("/").at(-1);
-      const where = inner ? ` at line ${inner.line}${inner.path === this.path ? "" : ` of ${name}`}` : "";
-      const goes = inner && button("Go there", async () => {
-        if (inner.path !== this.current) await this.show(inner.path);
-        this.editor.go(inner.line);
-        this.editor.focus();
-      });
+      const where = inner
+        ? ` at line ${inner.line}${inner.path === this.path ? "" : ` of ${name}`}`
+        : "";
+      const goes =
+        inner &&
+        button("Go there", async () => {
+          if (inner.path !== this.current) await this.show(inner.path);
+          this.editor.go(inner.line);
+          this.editor.focus();
+        });
       this.#say(`${error.type}${where}: ${error.message} `, ...(goes ? [goes] : []));
       return;
     }
     const differ = this.found.filter(({ differs }) => differs).length;
-    const parts = [differ ? `${several(differ, "line")} differ${differ === 1 ? "s" : ""} from the page’s own run` : "", this.missed ? `${several(this.missed, "line")} of the page gave nothing` : ""];
-    const same = this.exercise ? "Press Check to have it judged" : "Shapes and values are those of the page’s own run";
+    const parts = [
+      differ
+        ? `${several(differ, "line")} differ${differ === 1 ? "s" : ""} from the page’s own run`
+        : "",
+      this.missed ? `${several(this.missed, "line")} of the page gave nothing` : "",
+    ];
+    const same = this.exercise
+      ? "Press Check to have it judged"
+      : "Shapes and values are those of the page’s own run";
     const compared = parts.filter(Boolean).join(", ") || same;
     const nothing = example ? "" : " The page has no example(), so it was only imported.";
     this.#say(`Ran in ${time}. ${compared}.${nothing}`);
@@ -403,17 +500,29 @@ class Session {
   // The line of the cursor, in full.
   #tell() {
     const one = this.found.find(({ line }) => line === this.editor.line);
-    this.details.replaceChildren(...(one ? told(one, this.names).flatMap((text) => [make("span", { textContent: text }), " "]) : []));
+    this.details.replaceChildren(
+      ...(one
+        ? told(one, this.names).flatMap((text) => [make("span", { textContent: text }), " "])
+        : []),
+    );
   }
 
   // ## Take it along
   async link() {
-    const changes = Object.fromEntries(Object.entries(this.edited()).map(([path, text]) => [path, changesOf(this.texts.get(path), text)]));
-    if (!Object.keys(changes).length) return this.#say("Nothing is changed yet, so the address of the page is the link.");
+    const changes = Object.fromEntries(
+      Object.entries(this.edited()).map(([path, text]) => [
+        path,
+        changesOf(this.texts.get(path), text),
+      ]),
+    );
+    if (!Object.keys(changes).length)
+      return this.#say("Nothing is changed yet, so the address of the page is the link.");
     const address = `${location.href.split("#")[0]}#${NAME}${await pack(changes)}`;
     history.replaceState(history.state, "", address);
     const isCopied = await copied(address);
-    return this.#say(`${isCopied ? "The link is copied" : "The link is in the address bar"}: it has your changes in it, and nothing was sent anywhere.`);
+    return this.#say(
+      `${isCopied ? "The link is copied" : "The link is in the address bar"}: it has your changes in it, and nothing was sent anywhere.`,
+    );
   }
 
   download() {

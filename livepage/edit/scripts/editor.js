@@ -3,11 +3,33 @@
 // summary: CodeMirror, set up for a page: notes folded away, results at the ends of lines.
 // ---
 
-import { defaultKeymap, history, historyKeymap, indentWithTab, redo, undo } from "@codemirror/commands";
+import {
+  defaultKeymap,
+  history,
+  historyKeymap,
+  indentWithTab,
+  redo,
+  undo,
+} from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
-import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import {
+  bracketMatching,
+  indentOnInput,
+  indentUnit,
+  syntaxHighlighting,
+} from "@codemirror/language";
 import { EditorState, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
-import { BlockType, Decoration, EditorView, GutterMarker, WidgetType, gutter, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import {
+  BlockType,
+  Decoration,
+  EditorView,
+  GutterMarker,
+  WidgetType,
+  gutter,
+  highlightActiveLine,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 
 // ## Notes are folded away
@@ -73,7 +95,11 @@ const spaces = StateField.define({
   update(ranges, transaction) {
     const told = transaction.effects.find((effect) => effect.is(space));
     if (!told) return ranges.map(transaction.changes);
-    return Decoration.set(told.value.map(({ at, height }) => Decoration.widget({ widget: new Space(height), block: true, side: -1 }).range(at)));
+    return Decoration.set(
+      told.value.map(({ at, height }) =>
+        Decoration.widget({ widget: new Space(height), block: true, side: -1 }).range(at),
+      ),
+    );
   },
   provide: (field) => EditorView.decorations.from(field),
 });
@@ -96,7 +122,11 @@ class Result extends GutterMarker {
 
   toDOM() {
     const element = document.createElement("span");
-    Object.assign(element, { className: this.differs ? "result differs" : "result", textContent: this.text, title: this.title });
+    Object.assign(element, {
+      className: this.differs ? "result differs" : "result",
+      textContent: this.text,
+      title: this.title,
+    });
     return element;
   }
 }
@@ -146,16 +176,23 @@ function told(state, { lines, error }) {
   const marks = [];
   for (const one of within) {
     const { from, to } = state.doc.line(one.line);
-    if (one.below) marks.push(Decoration.widget({ widget: new Below(one), block: true, side: 1 }).range(to));
+    if (one.below)
+      marks.push(Decoration.widget({ widget: new Below(one), block: true, side: 1 }).range(to));
     else if (one.text || one.differs) results.add(from, from, new Result(one));
     if (one.differs) marks.push(Decoration.line({ class: "differs" }).range(from));
   }
   if (error && error.line <= state.doc.lines) {
     const line = state.doc.line(error.line);
-    const [from, to] = [line.from + (error.start ?? 0), error.end === null ? line.to : line.from + error.end];
+    const [from, to] = [
+      line.from + (error.start ?? 0),
+      error.end === null ? line.to : line.from + error.end,
+    ];
     marks.push(Decoration.line({ class: "failed" }).range(line.from));
-    if (from < Math.min(to, line.to)) marks.push(Decoration.mark({ class: "at" }).range(from, Math.min(to, line.to)));
-    marks.push(Decoration.widget({ widget: new Failure(error.text), block: true, side: 1 }).range(line.to));
+    if (from < Math.min(to, line.to))
+      marks.push(Decoration.mark({ class: "at" }).range(from, Math.min(to, line.to)));
+    marks.push(
+      Decoration.widget({ widget: new Failure(error.text), block: true, side: 1 }).range(line.to),
+    );
   }
   return { results: results.finish(), marks: Decoration.set(marks, true) };
 }
@@ -185,7 +222,9 @@ const changedLines = StateField.define({
     const effect = transaction.effects.find((one) => one.is(change));
     if (!effect) return ranges.map(transaction.changes);
     const { doc } = transaction.state;
-    return Decoration.set(effect.value.map((line) => Decoration.line({ class: "changed" }).range(doc.line(line).from)));
+    return Decoration.set(
+      effect.value.map((line) => Decoration.line({ class: "changed" }).range(doc.line(line).from)),
+    );
   },
   provide: (field) => EditorView.decorations.from(field),
 });
@@ -208,8 +247,19 @@ export class Editor {
       python(),
       syntaxHighlighting(classHighlighter),
       ...[folded, kept, spaces, said, changedLines],
-      keymap.of([{ key: "Mod-Enter", run: runs }, { key: "Shift-Enter", run: runs }, ...defaultKeymap, ...historyKeymap, indentWithTab]),
-      EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
+      keymap.of([
+        { key: "Mod-Enter", run: runs },
+        { key: "Shift-Enter", run: runs },
+        ...defaultKeymap,
+        ...historyKeymap,
+        indentWithTab,
+      ]),
+      EditorView.contentAttributes.of({
+        "aria-label": label,
+        spellcheck: "false",
+        autocapitalize: "off",
+        autocorrect: "off",
+      }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) onChange();
         if (update.docChanged || update.selectionSet) onMove();
@@ -249,9 +299,15 @@ export class Editor {
     const old = doc.toString();
     let [start, end] = [0, 0];
     while (start < Math.min(old.length, text.length) && old[start] === text[start]) start += 1;
-    while (end < Math.min(old.length, text.length) - start && old.at(-1 - end) === text.at(-1 - end)) end += 1;
+    while (
+      end < Math.min(old.length, text.length) - start &&
+      old.at(-1 - end) === text.at(-1 - end)
+    )
+      end += 1;
     if (old === text) return;
-    this.view.dispatch({ changes: { from: start, to: old.length - end, insert: text.slice(start, text.length - end) } });
+    this.view.dispatch({
+      changes: { from: start, to: old.length - end, insert: text.slice(start, text.length - end) },
+    });
   }
 
   undo() {
@@ -265,7 +321,10 @@ export class Editor {
   // ### Fold lines away; each pair is the first and the last
   fold(pairs) {
     const { doc } = this.view.state;
-    const value = pairs.map(([first, last]) => ({ from: doc.line(first).from, to: doc.line(last).to }));
+    const value = pairs.map(([first, last]) => ({
+      from: doc.line(first).from,
+      to: doc.line(last).to,
+    }));
     this.view.dispatch({ effects: fold.of(value) });
   }
 
@@ -278,13 +337,19 @@ export class Editor {
   }
 
   space(places) {
-    const value = places.map(({ line, height }) => ({ at: this.view.state.doc.line(line).from, height }));
+    const value = places.map(({ line, height }) => ({
+      at: this.view.state.doc.line(line).from,
+      height,
+    }));
     this.view.dispatch({ effects: space.of(value) });
   }
 
   go(line) {
     const { from } = this.view.state.doc.line(Math.min(line, this.view.state.doc.lines));
-    this.view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+    this.view.dispatch({
+      selection: { anchor: from },
+      effects: EditorView.scrollIntoView(from, { y: "center" }),
+    });
   }
 
   // The upper edge of the code of a line, below the upper edge of the text.

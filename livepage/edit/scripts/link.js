@@ -12,14 +12,22 @@ import { difference } from "./difference.js";
 export const NAME = "edit=";
 
 async function piped(bytes, stream) {
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+  return new Uint8Array(
+    await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer(),
+  );
 }
 
 // ## Pack and unpack
 
 export async function pack(changes) {
-  const bytes = await piped(new TextEncoder().encode(JSON.stringify(changes)), new CompressionStream("deflate-raw"));
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const bytes = await piped(
+    new TextEncoder().encode(JSON.stringify(changes)),
+    new CompressionStream("deflate-raw"),
+  );
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
 }
 
 // What a link says, or null if it says nothing that can be read.
@@ -29,9 +37,12 @@ export async function unpack(fragment) {
   try {
     const letters = atob(text.slice(NAME.length).replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
-    const changes = JSON.parse(new TextDecoder().decode(await piped(bytes, new DecompressionStream("deflate-raw"))));
+    const changes = JSON.parse(
+      new TextDecoder().decode(await piped(bytes, new DecompressionStream("deflate-raw"))),
+    );
     const isText = (one) => typeof one === "string";
-    const isPart = ([line, gone, come]) => Number.isInteger(line) && [...gone, ...come].every(isText);
+    const isPart = ([line, gone, come]) =>
+      Number.isInteger(line) && [...gone, ...come].every(isText);
     return Object.values(changes).every((parts) => parts.every(isPart)) ? changes : null;
   } catch {
     return null;
@@ -42,7 +53,11 @@ export async function unpack(fragment) {
 
 export function changesOf(own, now) {
   const [old, lines] = [own.split("\n"), now.split("\n")];
-  return difference(old, lines).map(({ at, gone, to, come }) => [at + 1, old.slice(at, at + gone), lines.slice(to, to + come)]);
+  return difference(old, lines).map(({ at, gone, to, come }) => [
+    at + 1,
+    old.slice(at, at + gone),
+    lines.slice(to, to + come),
+  ]);
 }
 
 // A part whose lines are no longer where they were is looked for in the nearest place; `lost` are
@@ -65,7 +80,8 @@ export function changed(own, parts) {
 }
 
 function place(lines, wanted, gone) {
-  const fits = (at) => at >= 0 && at <= lines.length && gone.every((line, index) => lines[at + index] === line);
+  const fits = (at) =>
+    at >= 0 && at <= lines.length && gone.every((line, index) => lines[at + index] === line);
   if (!gone.length) return fits(wanted) ? wanted : null;
   for (let far = 0; far <= lines.length; far += 1) {
     for (const at of [wanted - far, wanted + far]) if (fits(at)) return at;

@@ -55,7 +55,9 @@ export class Notes {
   constructor(column, editor, lineNow) {
     Object.assign(this, { column, editor, lineNow });
     // The introduction stays where it is.
-    this.taken = rows().filter(({ note, row }, index) => note && index > 0 && !row.contains(column));
+    this.taken = rows().filter(
+      ({ note, row }, index) => note && index > 0 && !row.contains(column),
+    );
     this.homes = this.taken.map(({ note }) => [note, note.nextSibling, note.parentNode]);
     this.spaces = [];
     // A note keeps the look that it has in its row.

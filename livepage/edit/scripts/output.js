@@ -10,7 +10,13 @@ export class Output {
     this.text = make("pre", { tabIndex: 0 });
     this.text.setAttribute("aria-label", "What the program printed");
     this.figures = make("div", { className: "figures" });
-    this.element = make("div", { className: "output", hidden: true }, make("p", { className: "label", textContent: "Output" }), this.text, this.figures);
+    this.element = make(
+      "div",
+      { className: "output", hidden: true },
+      make("p", { className: "label", textContent: "Output" }),
+      this.text,
+      this.figures,
+    );
   }
 
   clear() {
@@ -28,6 +34,11 @@ export class Output {
   draw(svg) {
     this.element.hidden = false;
     const count = this.figures.childElementCount + 1;
-    this.figures.append(make("img", { alt: `Figure ${count} of the program`, src: `data:image/svg+xml,${encodeURIComponent(svg)}` }));
+    this.figures.append(
+      make("img", {
+        alt: `Figure ${count} of the program`,
+        src: `data:image/svg+xml,${encodeURIComponent(svg)}`,
+      }),
+    );
   }
 }

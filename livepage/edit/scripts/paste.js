@@ -26,7 +26,12 @@ const LABELS = {
   mask: "Its mask",
   shape: "Axes of the mask (T is the length)",
 };
-const MEANINGS = { none: "is its own business", "true shows": "is true where it may look", "true hides": "is true where it may not", added: "is added to the scores" };
+const MEANINGS = {
+  none: "is its own business",
+  "true shows": "is true where it may look",
+  "true hides": "is true where it may not",
+  added: "is added to the scores",
+};
 
 export async function open({ section, path, sources, target }) {
   const index = fetched(`${sources}index.json`).then((answer) => answer.json());
@@ -43,18 +48,34 @@ class Paste {
     this.tests.className = "runs";
     this.stops = button("Stop", () => this.stop());
     this.stops.disabled = true;
-    this.status = make("p", { className: "status", textContent: "Python is starting. Paste your code meanwhile." });
+    this.status = make("p", {
+      className: "status",
+      textContent: "Python is starting. Paste your code meanwhile.",
+    });
     this.status.setAttribute("role", "status");
     this.form = make("form", { className: "assumed", hidden: true });
     this.form.addEventListener("submit", (event) => (event.preventDefault(), this.#correct()));
     this.found = make("div", { className: "found" });
-    const promise = make("p", { textContent: "Your code stays in this browser: nothing of it is sent, and nothing is kept." });
+    const promise = make("p", {
+      textContent: "Your code stays in this browser: nothing of it is sent, and nothing is kept.",
+    });
     const bar = make("div", { className: "bar" }, this.tests, this.stops);
-    section.replaceChildren(make("div", { className: "editor" }, promise, field, bar, this.status, this.found, this.form));
-    this.editor = new Editor(field, { onRun: () => this.check(), onChange: () => {}, onMove: () => {}, onShape: () => {}, label: "Your code" });
+    section.replaceChildren(
+      make("div", { className: "editor" }, promise, field, bar, this.status, this.found, this.form),
+    );
+    this.editor = new Editor(field, {
+      onRun: () => this.check(),
+      onChange: () => {},
+      onMove: () => {},
+      onShape: () => {},
+      label: "Your code",
+    });
     this.editor.show(this.editor.fresh("\n".repeat(11)));
     this.editor.focus();
-    python.addEventListener("ready", () => this.busy || this.#say("Ready. Paste a class that inherits from nn.Module."));
+    python.addEventListener(
+      "ready",
+      () => this.busy || this.#say("Ready. Paste a class that inherits from nn.Module."),
+    );
     python.addEventListener("failed", ({ detail }) => this.#say(`Python can’t start: ${detail}`));
   }
 
@@ -81,7 +102,9 @@ class Paste {
     this.#say("Testing …");
     const began = performance.now();
     try {
-      await this.python.call(this.target, { text: this.text, answers: this.answers }, (told) => this.#told(told, began));
+      await this.python.call(this.target, { text: this.text, answers: this.answers }, (told) =>
+        this.#told(told, began),
+      );
     } catch (error) {
       if (error.message !== "stopped") this.#say(error.message);
     }
@@ -94,10 +117,17 @@ class Paste {
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     if (assumed) {
       this.#ask(assumed);
-      if (assumed.unknown.length) this.#say(`What does ${assumed.class} get for ${assumed.unknown.join(" and ")}? Say it below.`);
+      if (assumed.unknown.length)
+        this.#say(
+          `What does ${assumed.class} get for ${assumed.unknown.join(" and ")}? Say it below.`,
+        );
     } else if (found) {
       this.#show(found);
-      this.#say(found.length ? `${found.length} of the tests fail (${seconds} s).` : `All tests pass (${seconds} s).`);
+      this.#say(
+        found.length
+          ? `${found.length} of the tests fail (${seconds} s).`
+          : `All tests pass (${seconds} s).`,
+      );
     } else {
       this.#say(failed ?? `${error.type}: ${error.message}`);
       if (line) this.editor.say({ lines: [], error: { line, start: 0, end: null, text: failed } });
@@ -107,32 +137,64 @@ class Paste {
   // ## What was found
   #show(found) {
     if (!found.length) {
-      this.found.replaceChildren(make("p", { className: "passed", textContent: "It is causal, it is the formula’s result, every matrix is used, and nothing is random that shouldn’t be." }));
+      this.found.replaceChildren(
+        make("p", {
+          className: "passed",
+          textContent:
+            "It is causal, it is the formula’s result, every matrix is used, and nothing is random that shouldn’t be.",
+        }),
+      );
       return;
     }
     const rows = found.map(({ test, sentence, line }) => {
       const name = test.replaceAll("_", " ");
-      const goes = line ? [" ", button(`likely line ${line}`, () => (this.editor.go(line), this.editor.focus()))] : [];
+      const goes = line
+        ? [" ", button(`likely line ${line}`, () => (this.editor.go(line), this.editor.focus()))]
+        : [];
       return make("li", {}, make("strong", { textContent: `${name}: ` }), sentence, ...goes);
     });
     this.found.replaceChildren(make("ul", {}, ...rows));
     const lines = [...new Set(found.map(({ line }) => line).filter(Boolean))].sort((a, b) => a - b);
-    this.editor.say({ lines: lines.map((line) => ({ line, text: "likely here", title: "", differs: true, below: false })), error: null });
+    this.editor.say({
+      lines: lines.map((line) => ({
+        line,
+        text: "likely here",
+        title: "",
+        differs: true,
+        below: false,
+      })),
+      error: null,
+    });
   }
 
   // ## What was assumed, to be corrected
   #ask({ classes, class: chosen, arguments: given, unknown, way }) {
     const rows = [];
-    const row = (text, control) => rows.push(make("label", {}, make("span", { textContent: text }), control));
+    const row = (text, control) =>
+      rows.push(make("label", {}, make("span", { textContent: text }), control));
     const select = (name, options, value, words = {}) => {
       const made = make("select", { name });
-      made.append(...options.map((one) => make("option", { value: one, textContent: words[one] ?? one, selected: `${one}` === `${value}` })));
+      made.append(
+        ...options.map((one) =>
+          make("option", {
+            value: one,
+            textContent: words[one] ?? one,
+            selected: `${one}` === `${value}`,
+          }),
+        ),
+      );
       return made;
     };
     if (classes.length > 1) row("The class that is tested", select("class", classes, chosen));
     for (const name of [...Object.keys(given), ...unknown]) {
       const known = name in given;
-      const field = make("input", { name: `argument ${name}`, value: known ? given[name] : "", required: !known, spellcheck: false, autocomplete: "off" });
+      const field = make("input", {
+        name: `argument ${name}`,
+        value: known ? given[name] : "",
+        required: !known,
+        spellcheck: false,
+        autocomplete: "off",
+      });
       field.className = known ? "" : "unknown";
       // A configuration is made of what the code reads of it.
       field.readOnly = known && given[name].includes("=");
@@ -144,7 +206,11 @@ class Paste {
     }
     this.assumed = { class: chosen, arguments: given, ...way };
     const sends = make("button", { type: "submit", textContent: "Test again" });
-    this.form.replaceChildren(make("p", { textContent: "What was assumed of your code. Correct what is wrong:" }), ...rows, sends);
+    this.form.replaceChildren(
+      make("p", { textContent: "What was assumed of your code. Correct what is wrong:" }),
+      ...rows,
+      sends,
+    );
     this.form.hidden = false;
   }
 
@@ -152,8 +218,10 @@ class Paste {
     const answers = { ...this.answers, arguments: { ...this.answers.arguments } };
     for (const [name, value] of new FormData(this.form)) {
       const argument = name.startsWith("argument ") && name.slice("argument ".length);
-      if (argument && value !== this.assumed.arguments[argument]) answers.arguments[argument] = value;
-      else if (!argument && value !== `${this.assumed[name]}`) answers[name] = name === "inputs" ? Number(value) : value;
+      if (argument && value !== this.assumed.arguments[argument])
+        answers.arguments[argument] = value;
+      else if (!argument && value !== `${this.assumed[name]}`)
+        answers[name] = name === "inputs" ? Number(value) : value;
     }
     // Another class has other arguments.
     if (answers.class !== this.answers.class) answers.arguments = {};

@@ -18,7 +18,13 @@ export class Python extends EventTarget {
   constructor({ place, sources, path, index }) {
     super();
     this.place = place;
-    this.message = { kind: "start", sources, files: index.files, first: index.first[path], wanted: index.package };
+    this.message = {
+      kind: "start",
+      sources,
+      files: index.files,
+      first: index.first[path],
+      wanted: index.package,
+    };
     this.busy = false;
     this.start();
   }

@@ -6,7 +6,14 @@
 const VALUES = 3;
 
 // A tensor as the worker tells it.
-const tensor = ([name, shape, dtype, first, mark, times]) => ({ name, shape, dtype, first, mark, times });
+const tensor = ([name, shape, dtype, first, mark, times]) => ({
+  name,
+  shape,
+  dtype,
+  first,
+  mark,
+  times,
+});
 const label = (name) => name.replace(/^(return|yield)/, "→");
 const sizes = (shape) => `[${shape.join(", ")}]`;
 
@@ -28,7 +35,8 @@ export function names(tensors, letters) {
   return { axis: (length) => found.get(length), letter: (length) => short(found.get(length)) };
 }
 
-const shorter = (one, other) => [one, other].sort((a, b) => a.length - b.length || (a < b ? -1 : 1))[0];
+const shorter = (one, other) =>
+  [one, other].sort((a, b) => a.length - b.length || (a < b ? -1 : 1))[0];
 
 const inLetters = (shape, known) => {
   const letters = shape.map((length) => (length === 1 ? "1" : known.letter(length)));
@@ -41,7 +49,9 @@ export const inWords = (shape, known) =>
 const dtyped = ({ dtype }) => (dtype === "float32" ? "" : ` ${dtype}`);
 const valued = ({ first, shape }, most) => {
   const all = shape.reduce((product, length) => product * length, 1);
-  return first.length ? ` ${first.slice(0, most).join(" ")}${all > Math.min(most, first.length) ? " …" : ""}` : "";
+  return first.length
+    ? ` ${first.slice(0, most).join(" ")}${all > Math.min(most, first.length) ? " …" : ""}`
+    : "";
 };
 
 // ## What differs
@@ -52,14 +62,22 @@ const valued = ({ first, shape }, most) => {
 const key = ([name, shape, dtype, , mark]) => `${name} ${shape} ${dtype} ${mark}`;
 
 function same(now, own, failed) {
-  return (failed || now.length === own.length) && now.every((one, at) => own[at] && key(one) === key(own[at]));
+  return (
+    (failed || now.length === own.length) &&
+    now.every((one, at) => own[at] && key(one) === key(own[at]))
+  );
 }
 
 export function compared(now, own, map, failed) {
   return Object.entries(now).map(([number, found]) => {
     const line = Number(number);
     const before = own?.[map.get(line)] ?? [];
-    return { line, tensors: found.map(tensor), before: before.map(tensor), differs: Boolean(own) && !same(found, before, failed) };
+    return {
+      line,
+      tensors: found.map(tensor),
+      before: before.map(tensor),
+      differs: Boolean(own) && !same(found, before, failed),
+    };
   });
 }
 
@@ -74,13 +92,18 @@ export function missed(now, own, map) {
 // As much as there is room for: shapes with values, shapes, or only that something differs.
 export function ending({ tensors, before, differs }, known, room) {
   const isNew = (shape) => !before.some((one) => `${one.shape}` === `${shape}`);
-  const shown = tensors.filter((one, at) => tensors.findIndex(({ name }) => name === one.name) === at);
+  const shown = tensors.filter(
+    (one, at) => tensors.findIndex(({ name }) => name === one.name) === at,
+  );
   const several = shown.length > 1;
   const parts = shown.map((one) => {
     const shapes = tensors.filter(({ name }) => name === one.name).length;
     const more = shapes > 1 ? ` (+${shapes - 1})` : "";
     const name = several || one.name.startsWith("return") ? `${label(one.name)} ` : "";
-    return { shape: `${name}${differs && isNew(one.shape) ? sizes(one.shape) : inLetters(one.shape, known)}${more}`, values: several ? "" : valued(one, VALUES) };
+    return {
+      shape: `${name}${differs && isNew(one.shape) ? sizes(one.shape) : inLetters(one.shape, known)}${more}`,
+      values: several ? "" : valued(one, VALUES),
+    };
   });
   const shapes = parts.map(({ shape }) => shape).join(" · ");
   const whole = `${shapes}${parts.map(({ values }) => values).join("")}`;
@@ -89,8 +112,14 @@ export function ending({ tensors, before, differs }, known, room) {
 
 // ### All that is known of a line
 export function told(one, known) {
-  const sentence = (found) => `${label(found.name)} ${inWords(found.shape, known)}${dtyped(found)}:${valued(found, found.first.length)}${found.times > 1 ? `, ${found.times} times` : ""}`;
+  const sentence = (found) =>
+    `${label(found.name)} ${inWords(found.shape, known)}${dtyped(found)}:${valued(found, found.first.length)}${found.times > 1 ? `, ${found.times} times` : ""}`;
   const now = one.tensors.map(sentence);
   if (!one.differs) return now;
-  return [...now, one.before.length ? `on the page: ${one.before.map(sentence).join("; ")}` : "on the page: nothing at this line"];
+  return [
+    ...now,
+    one.before.length
+      ? `on the page: ${one.before.map(sentence).join("; ")}`
+      : "on the page: nothing at this line",
+  ];
 }

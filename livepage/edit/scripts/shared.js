@@ -18,11 +18,19 @@ export async function show(section, fragment) {
   await styled(new URL("edit.css", import.meta.url).href);
   const rows = Object.entries(changes).flatMap(([path, parts]) => [
     make("p", { textContent: path }),
-    ...parts.flatMap(([line, gone, come]) => [...gone.map((text) => ["−", line, text]), ...come.map((text) => ["+", line, text])]).map(([sign, line, text]) => make("code", { textContent: `${sign} ${text}`, title: `line ${line}` })),
+    ...parts
+      .flatMap(([line, gone, come]) => [
+        ...gone.map((text) => ["−", line, text]),
+        ...come.map((text) => ["+", line, text]),
+      ])
+      .map(([sign, line, text]) =>
+        make("code", { textContent: `${sign} ${text}`, title: `line ${line}` }),
+      ),
   ]);
   const shown = rows.slice(0, MOST_LINES);
   const lines = make("div", { className: "lines", tabIndex: 0 }, ...shown);
-  if (rows.length > shown.length) lines.append(make("p", { textContent: `… and ${rows.length - shown.length} more lines` }));
+  if (rows.length > shown.length)
+    lines.append(make("p", { textContent: `… and ${rows.length - shown.length} more lines` }));
   section.append(lines);
   return changes;
 }

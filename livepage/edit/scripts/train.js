@@ -18,7 +18,9 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM] = [640, 240, 36, 24];
 
 export async function open({ section, path, sources, target, record }) {
   const index = fetched(`${sources}index.json`).then((answer) => answer.json());
-  const recorded = fetch(record).then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
+  const recorded = fetch(record)
+    .then((answer) => (answer.ok ? answer.json() : null))
+    .catch(() => null);
   await styled(here("edit.css"));
   const python = new Python({ place: here("."), sources, path, index: await index });
   return new Training(section, python, target, curves(await recorded));
@@ -62,18 +64,37 @@ class Curve {
   }
 
   draw() {
-    const finite = [...this.points, ...this.recordedPoints].map(([, loss]) => loss).filter(Number.isFinite);
+    const finite = [...this.points, ...this.recordedPoints]
+      .map(([, loss]) => loss)
+      .filter(Number.isFinite);
     const top = Math.min(12, Math.max(4.5, ...finite));
     const x = (step) => LEFT + (step / this.steps) * (WIDTH - LEFT - 8);
     const y = (loss) => HEIGHT - BOTTOM - (Math.min(loss, top) / top) * (HEIGHT - BOTTOM - 8);
-    const line = (points) => points.filter(([step, loss]) => step <= this.steps && Number.isFinite(loss)).map(([step, loss]) => `${x(step).toFixed(1)},${y(loss).toFixed(1)}`).join(" ");
+    const line = (points) =>
+      points
+        .filter(([step, loss]) => step <= this.steps && Number.isFinite(loss))
+        .map(([step, loss]) => `${x(step).toFixed(1)},${y(loss).toFixed(1)}`)
+        .join(" ");
     this.recorded.setAttribute("points", line(this.recordedPoints));
     this.live.setAttribute("points", line(this.points));
-    const text = (content, attributes) => Object.assign(drawn("text", attributes), { textContent: content });
-    const ticks = [0, 1, 2, 3, 4].map((loss) => text(loss, { x: LEFT - 6, y: y(loss) + 4, "text-anchor": "end" }));
-    const ends = [text("0", { x: LEFT, y: HEIGHT - 8 }), text(`${this.steps} steps`, { x: WIDTH - 8, y: HEIGHT - 8, "text-anchor": "end" })];
-    this.axes.replaceChildren(drawn("path", { d: `M${LEFT} 8V${HEIGHT - BOTTOM}H${WIDTH - 8}` }), ...ticks, ...ends);
-    this.element.setAttribute("aria-label", `The loss after ${this.points.length} of ${this.steps} steps: ${this.points.at(-1)?.[1].toFixed(3) ?? "not begun"}`);
+    const text = (content, attributes) =>
+      Object.assign(drawn("text", attributes), { textContent: content });
+    const ticks = [0, 1, 2, 3, 4].map((loss) =>
+      text(loss, { x: LEFT - 6, y: y(loss) + 4, "text-anchor": "end" }),
+    );
+    const ends = [
+      text("0", { x: LEFT, y: HEIGHT - 8 }),
+      text(`${this.steps} steps`, { x: WIDTH - 8, y: HEIGHT - 8, "text-anchor": "end" }),
+    ];
+    this.axes.replaceChildren(
+      drawn("path", { d: `M${LEFT} 8V${HEIGHT - BOTTOM}H${WIDTH - 8}` }),
+      ...ticks,
+      ...ends,
+    );
+    this.element.setAttribute(
+      "aria-label",
+      `The loss after ${this.points.length} of ${this.steps} steps: ${this.points.at(-1)?.[1].toFixed(3) ?? "not begun"}`,
+    );
   }
 }
 
@@ -83,7 +104,11 @@ class Training {
     this.model = make("select", { onchange: () => this.#chosen() });
     this.steps = make("input", { type: "number", min: 1, max: 5000, value: 200 });
     this.times = make("select");
-    this.times.append(...[0.1, 0.3, 1, 3, 10, 30].map((one) => make("option", { value: one, textContent: `× ${one}`, selected: one === 1 })));
+    this.times.append(
+      ...[0.1, 0.3, 1, 3, 10, 30].map((one) =>
+        make("option", { value: one, textContent: `× ${one}`, selected: one === 1 }),
+      ),
+    );
     this.masked = make("input", { type: "checkbox" });
     this.starts = button("Train", () => this.train());
     this.starts.className = "runs";
@@ -98,16 +123,45 @@ class Training {
     const controls = make(
       "div",
       { className: "bar" },
-      ...[labelled("Model", this.model), labelled("Steps", this.steps), labelled("Learning rate", this.times), make("label", {}, this.masked, " without the mask")],
+      ...[
+        labelled("Model", this.model),
+        labelled("Steps", this.steps),
+        labelled("Learning rate", this.times),
+        make("label", {}, this.masked, " without the mask"),
+      ],
       ...[this.starts, this.pauses, this.stops],
     );
-    const legend = make("p", { className: "legend" }, make("i", { className: "live" }), " yours  ", make("i", { className: "recorded" }), " recorded with PyTorch");
-    const promise = make("p", { textContent: "It trains in this browser. Nothing is sent, and it rests while this page is hidden." });
-    section.replaceChildren(make("div", { className: "editor training" }, promise, controls, this.status, this.curve.element, legend, this.sample));
+    const legend = make(
+      "p",
+      { className: "legend" },
+      make("i", { className: "live" }),
+      " yours  ",
+      make("i", { className: "recorded" }),
+      " recorded with PyTorch",
+    );
+    const promise = make("p", {
+      textContent:
+        "It trains in this browser. Nothing is sent, and it rests while this page is hidden.",
+    });
+    section.replaceChildren(
+      make(
+        "div",
+        { className: "editor training" },
+        promise,
+        controls,
+        this.status,
+        this.curve.element,
+        legend,
+        this.sample,
+      ),
+    );
     this.#busy(false);
     this.curve.begin(200);
     this.#begin();
-    document.addEventListener("visibilitychange", () => this.busy && !this.paused && this.python.pause(document.hidden));
+    document.addEventListener(
+      "visibilitychange",
+      () => this.busy && !this.paused && this.python.pause(document.hidden),
+    );
   }
 
   async #begin() {
@@ -115,7 +169,9 @@ class Training {
       await this.python.call(this.target.replace(/:.*/, ":choices"), {}, ({ choices, error }) => {
         if (error) throw new Error(error.message);
         this.known = new Map(choices.map(({ name, steps }) => [name, steps]));
-        this.model.append(...choices.map(({ name }) => make("option", { value: name, textContent: name })));
+        this.model.append(
+          ...choices.map(({ name }) => make("option", { value: name, textContent: name })),
+        );
       });
       this.#chosen();
       this.status.textContent = "Ready. Choose a model and train it.";
@@ -149,9 +205,16 @@ class Training {
 
   // ## Train
   async train() {
-    const [name, steps, masked] = [this.model.value, Number(this.steps.value), !this.masked.checked];
+    const [name, steps, masked] = [
+      this.model.value,
+      Number(this.steps.value),
+      !this.masked.checked,
+    ];
     this.#busy(true);
-    this.curve.begin(steps, this.recorded.get(masked ? name : `${name}, without the mask`) ?? this.recorded.get(name));
+    this.curve.begin(
+      steps,
+      this.recorded.get(masked ? name : `${name}, without the mask`) ?? this.recorded.get(name),
+    );
     this.sample.textContent = "";
     const began = performance.now();
     const told = ({ step, loss, sample, validation, note, error }) => {
@@ -163,10 +226,15 @@ class Training {
         this.status.textContent = `Step ${step} of ${steps}: loss ${loss.toFixed(3)}, ${rate.toFixed(0)} steps a second`;
       }
       if (sample) this.sample.textContent = `After ${step} steps it writes:\n\n${sample}`;
-      if (validation !== undefined) this.status.textContent = `${steps} steps in ${((performance.now() - began) / 1000).toFixed(1)} s. Loss on text that it has not seen: ${validation.toFixed(3)}`;
+      if (validation !== undefined)
+        this.status.textContent = `${steps} steps in ${((performance.now() - began) / 1000).toFixed(1)} s. Loss on text that it has not seen: ${validation.toFixed(3)}`;
     };
     try {
-      await this.python.call(this.target, { name, steps, times: Number(this.times.value), masked }, told);
+      await this.python.call(
+        this.target,
+        { name, steps, times: Number(this.times.value), masked },
+        told,
+      );
     } catch (error) {
       if (error.message !== "stopped") this.status.textContent = error.message;
     }

@@ -112,7 +112,9 @@ function pause({ paused: wanted }) {
 
 // An exception of Python comes with its traceback; the line with its name says what it is.
 function told(error) {
-  const lines = String(error.message ?? error).trim().split("\n");
+  const lines = String(error.message ?? error)
+    .trim()
+    .split("\n");
   return lines.findLast((line) => /^\w+Error/.test(line)) ?? lines.at(-1);
 }
 
