@@ -29,7 +29,7 @@ of his plays.](../results/recipes.json#tables.written "typed")
   [22](../results/mistakes.json#values.mistakes) mistakes
 
     Each is one line of published code. [9](../results/mistakes.json#values.look_better) of them
-    make the printed loss *better*. One call [tests your own
+    make the printed loss *better*. [Test your own
     model](transformers/mistakes/language_model.py).
 
 ## A page at work

@@ -41,7 +41,6 @@ export async function start(form) {
     said.textContent = "The model needs at least one character to go on from.";
     return;
   }
-  button.disabled = true;
   try {
     const percent = (share) => (button.textContent = `${Math.round(100 * share)} %`);
     if (!models.has(form)) models.set(form, await fetchedModel(form, percent));
@@ -53,7 +52,6 @@ export async function start(form) {
     said.textContent = `${error.message}. Try again.`;
     button.textContent = "Write on";
   }
-  button.disabled = false;
 }
 
 // The place of the recorded texts, if they stand before the form; else a place of its own behind it.

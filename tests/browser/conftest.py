@@ -98,6 +98,11 @@ WATCH_JUMPS = """window.moved = [];
         .observe({type: 'layout-shift', buffered: true});"""
 
 
+def wait_for_paint(page: Page) -> None:
+    r"""Until something is seen: a browser drops keys that are pressed before, as nobody would."""
+    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length > 0")
+
+
 def addresses_asked(page: Page) -> list[str]:
     r"""A list that grows with the address of each request."""
     asked: list[str] = []
@@ -205,4 +210,5 @@ def address(serve: Callable[[Path], str], site: Path) -> str:
 def mha(page: Page, address: str) -> Page:
     r"""The attention page, with everything that it loads."""
     page.goto(address + MHA, wait_until="networkidle")
+    wait_for_paint(page)
     return page

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.browser.conftest import MHA, addresses_asked, barriers
+from tests.browser.conftest import MHA, addresses_asked, barriers, wait_for_paint
 
 
 def ask(page: Page, query: str) -> Locator:
     r"""The results of a query, in a dialogue that has its index."""
     if not page.locator("dialog[open]").count():
+        wait_for_paint(page)
         page.keyboard.press("/")
     page.locator("dialog input").fill(query)
     if query:
@@ -195,6 +196,7 @@ def test_a_file_that_cannot_be_loaded_is_said_and_asked_for_again(
         page = context.new_page()
         page.goto(address + MHA)
         page.route(f"**/{missing}", lambda route: route.abort())
+        wait_for_paint(page)
         page.keyboard.press("/")
         page.get_by_text("can't be loaded").wait_for()
         page.unroute(f"**/{missing}")

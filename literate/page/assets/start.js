@@ -47,13 +47,17 @@ if (typed && !isFile) import("./typed.js").then(({ start }) => start(typed));
 
 for (const form of every("form.go-on")) {
   const said = first(".said", form);
-  form.querySelector("button").addEventListener("click", async () => {
+  const button = form.querySelector("button");
+  button.addEventListener("click", async () => {
+    // From here on, until the text is there, another click would begin a second one.
+    button.disabled = true;
     try {
       const { start } = await import("../../../livepage/assets/go_on.js");
       await start(form);
     } catch {
       said.textContent = refused;
     }
+    button.disabled = false;
   });
 }
 
