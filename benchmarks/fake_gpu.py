@@ -211,11 +211,15 @@ def _move(module: nn.Module, *args: Any, **kwargs: Any) -> nn.Module:
     return module
 
 
+# The first backward pass of a process counts the devices that there are, so this one is there from
+# the import on.
+if torch._C._get_privateuse1_backend_name() != NAME:
+    _setup_privateuseone_for_python_backend(NAME)
+
+
 @contextmanager
 def fake_gpu(card: Card = T4) -> Iterator[Counts]:
     r"""A GPU for the block; the counts grow while it is used."""
-    if torch._C._get_privateuse1_backend_name() != NAME:
-        _setup_privateuseone_for_python_backend(NAME)
     count = _Count(card)
     with ExitStack() as stack:
         answers = {
