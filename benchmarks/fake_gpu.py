@@ -212,7 +212,7 @@ def _move(module: nn.Module, *args: Any, **kwargs: Any) -> nn.Module:
 
 
 # The first backward pass of a process counts the devices that there are, so this one is there from
-# the import on.
+# the import on. PyTorch can't forget a device: whoever imports this has a process for it.
 if torch._C._get_privateuse1_backend_name() != NAME:
     _setup_privateuseone_for_python_backend(NAME)
 

@@ -1,76 +1,10 @@
-r"""The GPU that isn't there refuses what CUDA refuses, counts right, and runs each notebook."""
+r"""The GPU that isn't there, in a process of its own: PyTorch can't forget it once it is there."""
 
-from dataclasses import replace
 from pathlib import Path
 
-import pytest
-import torch
-from torch import nn
-
-from benchmarks.fake_gpu import GIB, T4, Card, fake_gpu
-from benchmarks.notebook_counts import FOLDER, chooses_a_gpu, run
-from labml_nn.training.data import tiny_shakespeare
-from labml_nn.transformers.modern.experiment import muon_and_adamw
-from labml_nn.transformers.modern.model import ModernTransformer
-from tests.kernels import FORM
-
-# One that has bfloat16.
-A100 = replace(T4, name="A100", capability=(8, 0))
-ON_GPU = sorted(path for path in FOLDER.rglob("*.ipynb") if chooses_a_gpu(path))
+from tests.literate.projects import succeed
 
 
-def test_a_mixture_of_devices_is_refused() -> None:
-    with fake_gpu():
-        layer = nn.Linear(3, 5).to("cuda")
-        assert layer(torch.randn(7, 3, device="cuda")).shape == (7, 5)
-        with pytest.raises(RuntimeError, match="at least two devices"):
-            layer(torch.randn(7, 3))
-        with pytest.raises(RuntimeError, match="at least two devices"):
-            torch.randn(7, device="cuda") + torch.randn(7)
-
-
-def test_operations_bytes_and_memory_are_counted() -> None:
-    m, k, n = 1009, 103, 211
-    with fake_gpu() as counts:
-        a, b = torch.empty(m, k, device="cuda"), torch.empty(k, n, device="cuda")
-        assert (counts.held, counts.kernels) == (4 * (m * k + k * n), 0)
-        c = a @ b
-        assert counts.flops == 2 * m * k * n
-        assert counts.read_and_written == 4 * (m * k + k * n + m * n)
-        assert counts.kernels == 1
-        del a, b
-        d = c.t() + 1
-        del c
-        assert counts.held == 4 * m * n
-        assert counts.peak == 4 * max(m * k + k * n + m * n, 2 * m * n)
-        assert d.is_cuda and d.shape == (n, m)
-
-
-@pytest.mark.parametrize(
-    "path", ON_GPU, ids=lambda path: path.relative_to(FOLDER).with_suffix("").as_posix()
-)
-def test_a_notebook_runs_where_there_is_a_gpu(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    counts, names = run(
-        path, {**FORM, "corpus": "shakespeare", "steps": 1}, T4, tiny_shakespeare()[:4000]
-    )
-    # Something was computed there, and in what a T4 computes with.
-    assert counts.flops > 0
-    assert counts.peak < T4.memory / GIB * GIB
-    tensors = [one for one in names.values() if isinstance(one, nn.Module | torch.Tensor)]
-    assert not any(torch.bfloat16 in _types(one) for one in tensors)
-
-
-def _types(value: nn.Module | torch.Tensor) -> set[torch.dtype]:
-    is_module = isinstance(value, nn.Module)
-    return {one.dtype for one in value.state_dict().values()} if is_module else {value.dtype}
-
-
-@pytest.mark.parametrize(("card", "dtype"), [(T4, torch.float32), (A100, torch.bfloat16)])
-def test_muon_computes_in_what_a_gpu_computes_with(card: Card, dtype: torch.dtype) -> None:
-    with fake_gpu(card):
-        model = ModernTransformer(13, 20, 5, 2, 11, 7).to("cuda")
-        muon, _ = muon_and_adamw(model)
-        assert muon.dtype is dtype
+def test_a_gpu_that_isn_t_there_and_the_notebooks_on_it(repository: Path) -> None:
+    r"""What is tested is in `on_fake_gpu.py`. From its import on, `fork_rng` would ask the GPU."""
+    succeed(repository, "pytest", "-q", "-p", "no:xdist", "tests/benchmarks/on_fake_gpu.py")
