@@ -6,6 +6,8 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 torch.manual_seed(1)
 SEQ_LEN = 64
 

@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 torch.manual_seed(1)
 SEQ_LEN = 64
 STEPS = int(sys.argv[2])

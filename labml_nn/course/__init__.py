@@ -14,9 +14,11 @@ text that it was not trained on. The line beside the steps goes to the left wher
 Tick off what you have read; your browser remembers it, and nobody else does. If you want to know
 first how a network learns at all, begin [at the bottom](../basics/__init__.py).
 
-Each step also has a *program*: one file, the whole model and its training, with the same text. It
-shows what changes from one step to the next, and needs nothing but PyTorch:
-`python step_05.py tiny_shakespeare.txt 400` trains for 400 steps.
+Each step also has a *program*: one file with the whole model and its training. It shows what
+changes from one step to the next, and needs nothing but PyTorch and [the
+text](https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt),
+here saved as `tiny_shakespeare.txt`. This one trains for 400 steps:
+`python step_05.py tiny_shakespeare.txt 400`.
 
 **A loss, and how far counting gets**
 

@@ -72,6 +72,16 @@ def run(number: int, text: Path, repository: Path) -> dict[str, Any]:
     return names
 
 
+@pytest.mark.parametrize("number", range(1, 13))
+def test_without_a_text_a_program_says_how_it_is_called(
+    number: int, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = path_of(number, repository)
+    monkeypatch.setattr(sys, "argv", [str(path), "text.txt"])
+    with pytest.raises(SystemExit, match=r"python step_NN\.py tiny_shakespeare\.txt NUMBER"):
+        exec(compile(path.read_text("utf-8"), path, "exec", dont_inherit=True), {})
+
+
 def loss_of(printed: str) -> float:
     return float(re.fullmatch(r"validation loss: (\d\.\d{3})", printed.split("\n")[0])[1])
 
