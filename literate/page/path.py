@@ -46,8 +46,7 @@ def markdown(note: Note, row: Row, notes: Notes) -> str:
             done += 1
         elif 0 < done < len(listed) and places:
             # The line goes on beside what stands between two steps.
-            middle = (places[done - 1][0] + places[done][0]) / 2
-            written.append(FORMS.between_steps(notes.markdown(part, row), middle))
+            written.append(FORMS.between_steps(notes.markdown(part, row), places[done][0]))
         else:
             written.append(notes.markdown(part, row))
     return "\n\n".join(written)
@@ -92,17 +91,17 @@ def _places(losses: list[float]) -> list[tuple[float, str]]:
 
 def _track(places: list[tuple[float, str]], at: int) -> Mapping[str, Any]:
     r"""
-    The piece of the line beside one step: from half way to the step before to half way to the next.
+    The piece of the line beside one step: from its loss to that of the next one. Nobody knows how
+    high a step is before it is shown, so the line bends at the dots only.
     """
     if not places:
         return {}
     here, shown = places[at]
-    before, earlier = places[at - 1] if at else (here, "")
+    _, earlier = places[at - 1] if at else (here, "")
     after, _ = places[at + 1] if at + 1 < len(places) else (here, "")
     return {
-        "above": (before + here) / 2,
         "here": here,
-        "below": (here + after) / 2,
+        "next": after,
         "is_first": not at,
         "is_last": at + 1 == len(places),
         "loss": shown,
