@@ -211,15 +211,22 @@ def _move(module: nn.Module, *args: Any, **kwargs: Any) -> nn.Module:
     return module
 
 
-# The first backward pass of a process counts the devices that there are, so this one is there from
-# the import on. PyTorch can't forget a device: whoever imports this has a process for it.
-if torch._C._get_privateuse1_backend_name() != NAME:
-    _setup_privateuseone_for_python_backend(NAME)
+def _register() -> None:
+    r"""
+    Tell PyTorch of the device.
+
+    It can't be forgotten again, `fork_rng` asks it for a state that it hasn't, and the first
+    backward pass of a process counts the devices that there are. So a process that has been in
+    `fake_gpu` is one for nothing else, and one that only imports this is as before.
+    """
+    if torch._C._get_privateuse1_backend_name() != NAME:
+        _setup_privateuseone_for_python_backend(NAME)
 
 
 @contextmanager
 def fake_gpu(card: Card = T4) -> Iterator[Counts]:
     r"""A GPU for the block; the counts grow while it is used."""
+    _register()
     count = _Count(card)
     with ExitStack() as stack:
         answers = {

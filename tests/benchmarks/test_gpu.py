@@ -1,15 +1,17 @@
 r"""The program for a machine with a GPU starts without one, and says what it had no time for."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from benchmarks.gpu import main
+from tests.literate.projects import succeed
 
 
-def test_a_dry_run_goes_through_all_parts(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--dry", "--seconds=0"]) == 0
-    said = capsys.readouterr().out.splitlines()
+def test_a_dry_run_goes_through_all_parts(repository: Path) -> None:
+    r"""In a process of its own, in which there is a GPU from then on."""
+    said = succeed(repository, "benchmarks.gpu", "--dry", "--seconds=0").splitlines()
     parts = [json.loads(line) for line in said if line.startswith('{"name"')]
     states = {one["name"]: one["state"] for one in parts}
     assert states["the experiment"] == "dry"
