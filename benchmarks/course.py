@@ -2,36 +2,28 @@ r"""
 How low does the loss get with each step of the course?
 
 Letters are counted, and then the models of labml_nn/course/steps.py are trained for 400 steps,
-from three seeds each. The result is results/course.json, to which the pages refer. What is trained
-already is kept in the file of `--kept` and isn't trained again.
+from three seeds each. The result is results/course.json, to which the pages refer.
 """
 
-import argparse
-import json
 import math
-import os
-import sys
 import time
-from pathlib import Path
-from statistics import mean
 from typing import Any
 
-# As `python benchmarks/course.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
-import torch  # noqa: E402
-from matplotlib.lines import Line2D  # noqa: E402
-from matplotlib.patches import Patch  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Runs, mean_of, numbers, spread
+from benchmarks.library.tables import column, low_and_high, table
+from benchmarks.pictures import ACCENT, INK, SECOND, new, svg
+from labml_nn.course.steps import steps_of_course
+from labml_nn.training.counting import BackOff, count_letters, count_pairs
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.training.loop import evaluate
 
-from benchmarks.pictures import ACCENT, INK, SECOND, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.course.steps import steps_of_course  # noqa: E402
-from labml_nn.training.counting import BackOff, count_letters, count_pairs  # noqa: E402
-from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.training.loop import evaluate  # noqa: E402
-
-SEEDS, STEPS, SEQ_LEN, BATCH_SIZE = (1, 2, 3), 400, 64, 12
+SEEDS = (1, 2, 3)
+STEPS, SEQ_LEN, BATCH_SIZE = 400, 64, 12
 SOURCES = [
     "labml_nn/course/one_attention.py",
     "labml_nn/course/steps.py",
@@ -51,57 +43,58 @@ SOURCES = [
     "labml_nn/transformers/rms_norm.py",
     "labml_nn/transformers/rotary.py",
     "labml_nn/transformers/swiglu.py",
-    "benchmarks/course.py",
 ]
-TOKENIZER, TRAINING, VALIDATION = prepare(tiny_shakespeare(), SEQ_LEN)
 
 
 def counted() -> dict[str, float]:
     r"""The losses of guessing and of counting, by the names of the steps."""
-    letters = count_letters(TRAINING, len(TOKENIZER))
-    pairs = count_pairs(TRAINING, len(TOKENIZER))
-    text, validation = TOKENIZER.decode(TRAINING), TOKENIZER.decode(VALIDATION)
-    longer = BackOff(text, 4, TOKENIZER.symbols)
+    tokenizer, training, validation = prepare(tiny_shakespeare(), SEQ_LEN)
+    letters = count_letters(training, len(tokenizer))
+    pairs = count_pairs(training, len(tokenizer))
+    longer = BackOff(tokenizer.decode(training), 4, tokenizer.symbols)
     return {
-        "Guessing": math.log(len(TOKENIZER)),
-        "Counted letters": -letters[VALIDATION].log().mean().item(),
-        "Counted pairs": -pairs[VALIDATION[:-1], VALIDATION[1:]].log().mean().item(),
-        "Counting four letters back": longer.loss(validation, SEQ_LEN),
+        "Guessing": math.log(len(tokenizer)),
+        "Counted letters": -letters[validation].log().mean().item(),
+        "Counted pairs": -pairs[validation[:-1], validation[1:]].log().mean().item(),
+        "Counting four letters back": longer.loss(tokenizer.decode(validation), SEQ_LEN),
     }
 
 
 def trained(name: str, seed: int) -> dict[str, float]:
     r"""Trains the model of a step."""
-    make, fit = steps_of_course(len(TOKENIZER), seq_len=SEQ_LEN)[name]
+    tokenizer, training, validation = prepare(tiny_shakespeare(), SEQ_LEN)
+    make, fit = steps_of_course(len(tokenizer), seq_len=SEQ_LEN)[name]
     torch.manual_seed(seed)
     model, start = make(), time.perf_counter()
-    fit(model, RandomWindows(TRAINING, SEQ_LEN, BATCH_SIZE, seed), STEPS)
+    fit(model, RandomWindows(training, SEQ_LEN, BATCH_SIZE, seed), STEPS)
     return {
         "seconds": time.perf_counter() - start,
-        "loss": evaluate(model, VALIDATION, SEQ_LEN),
+        "loss": evaluate(model, validation, SEQ_LEN),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
     }
 
 
-def run_all(kept: Path) -> dict[str, dict[str, float]]:
-    r"""All runs, one seed after the other; each is kept as soon as it is done."""
-    found = json.loads(kept.read_text()) if kept.exists() else {}
-    # Runs of other sources must not be written down as runs of these.
-    sources = fingerprints(SOURCES)
-    if found.setdefault("sources", sources) != sources:
-        sys.exit(f"error: {kept} holds runs of other sources; delete it, or name another --kept")
-    runs = {}
-    for seed in SEEDS:
-        for name in steps_of_course(len(TOKENIZER)):
-            runs[f"{name}, {seed}"] = lambda name=name, seed=seed: trained(name, seed)
-    for key, run in ({"counted": counted} | runs).items():
-        if key not in found:
-            found[key] = run()
-            beside = kept.with_name(f"{kept.name}.{os.getpid()}.part")
-            beside.write_text(json.dumps(found))
-            beside.replace(kept)
-            print(key, found[key], flush=True)
-    return found
+def names_of_steps() -> list[str]:
+    r"""The steps that train a model, in their order."""
+    tokenizer, _, _ = prepare(tiny_shakespeare(), SEQ_LEN)
+    return list(steps_of_course(len(tokenizer)))
+
+
+def measure(runner: Runner) -> tuple[dict[str, float], Runs]:
+    r"""What is counted, and each model from each seed."""
+    return runner.once(counted), runner.runs(trained, names_of_steps(), SEEDS)
+
+
+def rows_of(losses: dict[str, float], runs: Runs) -> list[dict[str, Any]]:
+    r"""One row for each step. What is counted has no seeds and no parameters."""
+    rows: list[dict[str, Any]] = [
+        {"step": name, "loss": loss, "low": "–", "high": "–", "parameters": "–"}
+        for name, loss in losses.items()
+    ]
+    for name, found in runs.items():
+        row = {"step": name, **spread("loss", numbers(found, "loss"))}
+        rows.append({**row, "parameters": found[0]["parameters"]})
+    return rows
 
 
 def bars(rows: list[dict[str, Any]]) -> str:
@@ -130,60 +123,33 @@ def bars(rows: list[dict[str, Any]]) -> str:
     return svg(figure, "course-steps")
 
 
-def main() -> None:
-    r"""Train what isn't trained, and write down what came out."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kept", type=Path, default=ROOT / "runs/course.json")
-    kept = parser.parse_args().kept
-    torch.set_num_threads(1)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    found = run_all(kept)
-
-    rows = [
-        {"step": name, "loss": loss, "low": "–", "high": "–", "parameters": "–"}
-        for name, loss in found["counted"].items()
+def report(found: tuple[dict[str, float], Runs]) -> Report:
+    r"""The table of all steps, and its bars."""
+    losses, runs = found
+    rows = rows_of(losses, runs)
+    columns = [
+        column("step", "Step"),
+        column("loss", "Loss", 3, "nats"),
+        *low_and_high(),
+        column("parameters", "Parameters"),
     ]
-    for name in steps_of_course(len(TOKENIZER)):
-        runs = [found[f"{name}, {seed}"] for seed in SEEDS]
-        losses = [one["loss"] for one in runs]
-        rows.append(
-            {
-                "step": name,
-                "loss": mean(losses),
-                "low": min(losses),
-                "high": max(losses),
-                "parameters": runs[0]["parameters"],
-            }
-        )
-    write(
-        "course",
-        title="The steps of the course",
-        command="python benchmarks/course.py",
-        sources=found["sources"],
-        values={
+    return {
+        # All models, one after the other.
+        "values": {
             "steps": STEPS,
-            "seconds": mean(
-                sum(found[f"{name}, {seed}"]["seconds"] for name in steps_of_course(66))
-                for seed in SEEDS
-            ),
+            "seconds": sum(mean_of(one, "seconds") for one in runs.values()),
         },
-        tables={
-            "steps": {
-                "columns": [
-                    {"name": "step", "title": "Step"},
-                    {"name": "loss", "title": "Loss", "unit": "nats", "digits": 3},
-                    {"name": "low", "title": "lowest", "digits": 3},
-                    {"name": "high", "title": "highest", "digits": 3},
-                    {"name": "parameters", "title": "Parameters"},
-                ],
-                "rows": rows,
-            },
-        },
-        figures={
+        "tables": {"steps": table(columns, rows)},
+        "figures": {
             "steps": {"title": "The loss after each step of the course", "picture": bars(rows)}
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="The steps of the course",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 2},
+)
