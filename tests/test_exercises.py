@@ -1,5 +1,6 @@
 r"""Every exercise can be solved, does no harm unsolved, and its wrong lines are told by name."""
 
+import inspect
 import json
 import linecache
 import re
@@ -8,8 +9,10 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from pkgutil import iter_modules
+from types import FrameType
 
 import nbformat
 import pytest
@@ -132,6 +135,37 @@ def test_each_lesson_of_the_core_path_has_a_line_to_write_and_a_bug_to_mend() ->
     for page in CORE.split():
         asked = exercises(SETTINGS, f"labml_nn/{page}.py")
         assert {"bug" in one for one in asked} == {True, False}, page
+
+
+SHAPES = [one for one in HOLES if "shape" in EXERCISES[one[0]][one[1]]]
+
+
+@pytest.mark.parametrize(("path", "number"), SHAPES)
+def test_the_shape_that_is_asked_for_is_that_of_the_example(path: str, number: int) -> None:
+    asked = exercise(path, number)
+    module = import_module(path.removesuffix(".py").replace("/", "."))
+    code = inspect.unwrap(attrgetter(asked.of)(module)).__code__
+    found = []
+
+    def look(frame: FrameType, event: str, value: object) -> None:
+        if event == "return" and frame.f_code is code:
+            made = frame.f_locals[asked.bound[0]] if asked.bound else value
+            found.append(tuple(made.shape))
+
+    sizes = {
+        name: one.default for name, one in inspect.signature(module.example).parameters.items()
+    }
+    sys.setprofile(look)
+    try:
+        module.example()
+    finally:
+        sys.setprofile(None)
+    # The axes are the arguments of the example, pairwise different primes.
+    assert tuple(eval(asked.shape, dict(sizes))) in found
+
+
+def test_a_shape_is_asked_for_where_a_shape_is_the_idea() -> None:
+    assert len({path for path, _ in SHAPES}) >= 5
 
 
 def test_no_line_of_a_page_stands_in_the_list_of_exercises() -> None:

@@ -24,7 +24,8 @@ bug = "the branch is subtracted"
 `line` is how a statement of the page begins: the statement itself stands in the page alone. Each
 mistake is a change of it, from what it says to what it would say; or a text that takes its place.
 Without a `bug` the reader writes the line. With one, the function has that mistake, and the reader
-finds and mends it.
+finds and mends it. With `shape = "[seq_len, batch_size]"` the reader is told what the line has to
+make, and nothing of how.
 
 Two cells of the notebook come of each. The first has the function, under another name, so that the
 notebook runs on without an answer. The second runs the example with it, [compares all
@@ -58,6 +59,12 @@ MEND = """## Mend a bug
 
 The function below has a bug: one line of it is wrong. Mend it, run the cell, and then the next
 one."""
+SHAPE = """## Make a shape
+
+Below, a line is missing, and you are told the shape that it makes. Put yours in the place of
+`YOUR_LINE`, run the cell, and then the next one. The right shape alone is not enough: the axes and
+the numbers in them are compared as well."""
+TASKS = {"write": WRITE, "shape": SHAPE, "mend": MEND}
 HOLE = "YOUR_LINE"
 
 # The same text is read once for all pages.
@@ -72,7 +79,7 @@ class Exercise:
     * `of` is the function, and `first` and `last` are the lines of the statement in the text
     * `right` is the statement, and `asked` what stands there for the reader: a hole, or the bug
     * `wrong` are statements in its place, by what is wrong with them; the bug is the first
-    * `bound` are the names that the statement binds
+    * `bound` are the names that the statement binds, and `shape` is that of the tensor it makes
     """
 
     of: str
@@ -83,6 +90,23 @@ class Exercise:
     wrong: Mapping[str, str]
     bound: tuple[str, ...]
     is_bug: bool
+    shape: str = ""
+
+    @property
+    def kind(self) -> str:
+        r"""
+        ### What the reader does
+        """
+        if self.is_bug:
+            return "mend"
+        return "shape" if self.shape else "write"
+
+    @property
+    def made(self) -> str:
+        r"""
+        ### What the line makes, in words
+        """
+        return f"`{self.bound[0]}`" if self.bound else "what it returns"
 
     def lines(self, text: str, statement: str) -> list[str]:
         r"""
@@ -130,7 +154,8 @@ def found(text: str, asked: Mapping[str, Any], path: str) -> Exercise:
     bound = tuple(bindings([node]))
     last = node.end_lineno or node.lineno
     shown = wrong[bug] if bug else _hole(text, node)
-    return Exercise(of, node.lineno, last, right, shown, wrong, bound, bool(bug))
+    shape = asked.get("shape", "")
+    return Exercise(of, node.lineno, last, right, shown, wrong, bound, bool(bug), shape)
 
 
 def _problem(path: str, sentence: str) -> LiterateError:
@@ -173,11 +198,12 @@ def for_page(settings: Settings, source: Source) -> str:
     asked = exercises(settings, source.path)
     told = [
         {
-            "kind": "mend" if one.is_bug else "write",
+            "kind": one.kind,
             "of": one.of,
             "first": one.first,
             "text": "\n".join(one.lines(source.text, one.asked)) + "\n",
             "bound": one.bound,
+            "shape": one.shape and f"{one.made.strip('`')} has the shape {one.shape}",
             "wrong": {
                 name: "\n".join(one.lines(source.text, line)) + "\n"
                 for name, line in one.wrong.items()
@@ -203,14 +229,14 @@ def cells(pieces: Iterable[Piece], asked: Sequence[Mapping[str, Any]], path: str
     ## The cells of a page's exercises
     """
     known = {name: without(one.text, "docstring") for one in pieces for name in one.names}
-    before = None
+    before = ""
     for number, one in enumerate(asked, 1):
         text = known.get(one["of"].partition(".")[0], "")
         exercise = found(text, one, path)
         # What to do is said once for each kind of exercise.
-        if exercise.is_bug is not before:
-            yield text_cell(MEND if exercise.is_bug else WRITE)
-        before = exercise.is_bug
+        if exercise.kind != before:
+            yield text_cell(TASKS[exercise.kind])
+        before = exercise.kind
         yield from _cells_of(text, exercise, number)
 
 
@@ -223,7 +249,8 @@ def _cells_of(text: str, exercise: Exercise, number: int) -> Iterator[Cell]:
     mine = f"my_{name}_{number}"
     code = textwrap.dedent("\n".join(lines[above:end])).replace(f"def {name}(", f"def {mine}(", 1)
     about = "with a bug" if exercise.is_bug else "with a hole"
-    yield code_cell(f"# `{exercise.of}`, {about}.\n{code}")
+    makes = f" With your line {exercise.made} has the shape\n# `{exercise.shape}`."
+    yield code_cell(f"# `{exercise.of}`, {about}.{makes if exercise.shape else ''}\n{code}")
     place = exercise.first - above, exercise.last - above
     wrong = json.dumps(exercise.wrong, ensure_ascii=False, indent=4)
     given = f"{exercise.of}, {mine}, {EXAMPLE}, {place}, {[*exercise.bound]}, {wrong}"

@@ -15,7 +15,8 @@ import { starter } from "./starter.js";
  * * `program` is the folder of the editor's scripts, and `sources` that of the sources
  * * `exercises` are the kind of each exercise and its function, if the page has some
  * * `script` is the form of its own that some pages have, with the `label` of its button; that gets
- *   `target`, and the `record` of a run
+ *   `target`, and the `record` of a run. What it weighs is its `weight`. It stands below the definitions
+ *   that it is `beside`, or at the head of the page.
  *
  * @typedef {object} Offer
  * @property {string} edit
@@ -27,17 +28,19 @@ import { starter } from "./starter.js";
  * @property {string} [target]
  * @property {string} [label]
  * @property {string} [record]
+ * @property {string} [weight]
+ * @property {string} [beside]
  */
 
 /** @param {string} address */
 const beside = (address) => new URL(address, location.href.split("#")[0]).href;
 
 /**
- * What is open in the editor: one text at a time.
+ * What is open: one text in the editor, and one form, at a time. Each has a Python of its own.
  *
- * @type {{ close: () => void } | null}
+ * @type {Record<string, { close?: () => void } | null>}
  */
-let session = null;
+const opened = { editor: null, form: null };
 
 /**
  * Fetch a script of the editor and begin with it.
@@ -45,13 +48,15 @@ let session = null;
  * @param {Offer} offer
  * @param {HTMLButtonElement} button
  * @param {string} name
- * @param {object} given
+ * @param {{ section?: HTMLElement }} given
  */
 async function open({ edit: path, program, sources }, button, name, given = {}) {
-  session?.close();
+  const kind = name === "edit" ? "editor" : "form";
+  opened[kind]?.close?.();
   const text = button.textContent;
   const closed = () => {
-    session = null;
+    opened[kind] = null;
+    given.section?.replaceChildren(button);
     button.disabled = false;
     button.focus();
   };
@@ -59,8 +64,8 @@ async function open({ edit: path, program, sources }, button, name, given = {}) 
   button.textContent = "Loading …";
   try {
     const script = await import(beside(`${program}/${name}.js`));
-    const begun = await script.open({ path, sources: beside(`${sources}/`), closed, ...given });
-    if (name === "edit") session = begun;
+    const all = { path, sources: beside(`${sources}/`), closed, ...given };
+    opened[kind] = await script.open(all);
   } catch (error) {
     closed();
     throw error;
@@ -97,21 +102,34 @@ function opener(offer, className, text, name, given = {}) {
  * @param {Offer} offer
  */
 function offerEditor(place, offer) {
-  const { size, script, label, target, record } = offer;
+  const { size } = offer;
   const loads = `That loads Python into your browser, ${size} MB. Nothing is sent.`;
   const opens = opener(offer, "edit", `Edit (${size} MB)`, "edit");
   opens.title = `Change the code and run it here. ${loads}`;
   place.append(opens);
 
   // Some pages have a form of their own.
-  if (script) {
-    const section = make("section", { className: script });
-    const given = { section, target, record: record && beside(record) };
-    const begins = opener(offer, "live first", `${label} (${size} MB)`, script, given);
-    begins.title = loads;
-    section.append(begins);
-    (place.closest("p") ?? place).after(section);
+  for (const name of offer.beside?.split(" ") ?? []) {
+    document.getElementById(name)?.closest(".row")?.after(form(offer, name));
   }
+  if (offer.script && !offer.beside) (place.closest("p") ?? place).after(form(offer));
+}
+
+/**
+ * A form of the page's own, or one for one of its definitions.
+ *
+ * @param {Offer} offer
+ * @param {string} [name]
+ */
+function form(offer, name = "") {
+  const { script = "", label, target, record, weight } = offer;
+  const section = make("section", { className: script });
+  const given = { section, target, record: record && beside(record), name };
+  const begins = opener(offer, "live first", `${label} (${weight} MB)`, script, given);
+  begins.title = `That loads Python into your browser, ${weight} MB. Nothing is sent.`;
+  if (name) begins.setAttribute("aria-describedby", name);
+  section.append(begins);
+  return section;
 }
 
 /**
@@ -126,7 +144,12 @@ function offerExercises(offer, exercises) {
     const [kind, of] = one.split(" ");
     const before = exercises.split(", ").indexOf(one) < number;
     const line = before ? "another line" : "a line";
-    const text = kind === "write" ? `Write ${line} of ${of}` : `Mend a bug in ${of}`;
+    const texts = {
+      write: `Write ${line} of ${of}`,
+      shape: `Make a shape in ${of}`,
+      mend: `Mend a bug in ${of}`,
+    };
+    const text = texts[/** @type {keyof texts} */ (kind)];
     const opens = opener(offer, "live", text, "edit", { exercise: number });
     opens.title = `Your code is judged here. Python is loaded for it, ${offer.size} MB.`;
     section.append(opens);

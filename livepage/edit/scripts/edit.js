@@ -326,8 +326,8 @@ class Session {
     this.editor.show(this.editor.fresh(exercise.text));
     this.#fold();
     this.#changed();
-    const writes = exercise.kind === "write";
-    const { text, of, first } = exercise;
+    const writes = exercise.kind !== "mend";
+    const { text, of, first, shape } = exercise;
     const head = new RegExp(`def ${of.split(".").at(-1)}\\b`);
     const begins =
       text
@@ -336,7 +336,7 @@ class Session {
         .findLastIndex((line) => head.test(line)) + 1;
     this.editor.go(writes ? first : begins);
     this.task = writes
-      ? `Write the line of ${of} that is missing, in the place of ${HOLE}.`
+      ? `Write the line of ${of} that is missing, in the place of ${HOLE}.${shape ? ` With it, ${shape}.` : ""}`
       : `One line of ${of} is wrong. Find it, and mend it.`;
     this.#say(this.task);
     this.editor.focus();
