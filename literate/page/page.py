@@ -265,6 +265,8 @@ def _editor(links: Links, uri: str, offer: Offer) -> dict[str, Any]:
         "sources": links.beside(uri, offer.sources),
         "size": f"{offer.bytes / 1e6:.1f}",
         "form": offer.form,
+        "beside": offer.form.get("beside", ""),
+        "form_size": f"{offer.form_bytes / 1e6:.1f}",
         "exercises": _named(offer.exercises),
         "record": links.beside(uri, offer.form["record"]) if "record" in offer.form else "",
     }

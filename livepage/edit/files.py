@@ -68,8 +68,8 @@ class Offer:
 
     The `path` of its module, where the program and the sources are on the site, and how many
     `bytes` come over the wire, packed as hosts pack them. Some pages have a `form` as well, such as
-    a field for the reader's own code. `exercises` are those of the page, as they are
-    told to its editor.
+    a field for the reader's own code; it may need other modules, so it has `form_bytes` of its own.
+    `exercises` are those of the page, as they are told to its editor.
     """
 
     path: str
@@ -77,6 +77,7 @@ class Offer:
     sources: str
     bytes: int
     form: Mapping[str, str] = field(default_factory=dict)
+    form_bytes: int = 0
     exercises: str = ""
 
 
@@ -93,7 +94,8 @@ class Edit:
     * `npm` is the folder with “node_modules”
     * `data` are files of the package that are no modules, and that pages read
     * `forms` are what some pages have beside their editor: for each the script of the form, its
-      target, which is the function that it calls, and the label of its button
+      target, which is the function that it calls, and the label of its button; a form may be
+      beside definitions of the page, whose names are then its first choice
     * `left_out` tells which paths are no lessons
     """
 
@@ -171,9 +173,17 @@ class Edit:
         """
         if not self.offers(path):
             return None
-        own = sum(packed_text((self.root / one).read_bytes()) for one in self.closure(path))
         places = f"{PLACE}/{self.made.name}", f"{PLACE}/sources"
-        return Offer(path, *places, self.weight + own, self.forms.get(path, {}))
+        form = self.forms.get(path, {})
+        form_bytes = self.bytes_of(path_of(form["target"])) if form else 0
+        return Offer(path, *places, self.bytes_of(path), form, form_bytes)
+
+    def bytes_of(self, path: str) -> int:
+        r"""
+        ### What is fetched for a module, packed
+        """
+        own = (packed_text((self.root / one).read_bytes()) for one in self.closure(path))
+        return self.weight + sum(own)
 
     @cached_property
     def weight(self) -> int:
@@ -300,6 +310,15 @@ def module_name(path: str) -> str:
     ## The name of a module
     """
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def path_of(target: str) -> str:
+    r"""
+    ## The module of a function
+
+    `package.module:function` is in `package/module.py`.
+    """
+    return target.partition(":")[0].replace(".", "/") + ".py"
 
 
 def parents(name: str) -> Iterator[str]:

@@ -461,3 +461,37 @@ def test_a_model_trains_and_its_curve_lies_on_the_recorded_one(
     assert len(points) == 20
     assert known[-1] == points[-1]
     assert len(known) == len([step for step in lines["A learned table of pairs"] if step <= 20])
+
+
+def test_a_mistake_trains_below_its_exhibit_over_the_right_curve(
+    page: Page, address: str, repository: Path
+) -> None:
+    record = json.loads((repository / "results/train_mistakes.json").read_text("utf-8"))
+    lines = {one["name"]: one["points"] for one in record["figures"]["losses"]["lines"]}
+    page.goto(address + "transformers/mistakes/masks/")
+    buttons = page.get_by_role("button", name=re.compile(r"^Train it here"))
+    expect(buttons).to_have_count(6)
+    heading = "one => one.previousElementSibling.querySelector('h2').id"
+    assert page.locator("section.train").first.evaluate(heading) == "MaskUnused"
+    buttons.first.click()
+    says(page, "Ready. Train it.")
+    assert page.locator(".training select").first.input_value() == "MaskUnused"
+    # A mask is there to be wrong here, and not to be left out.
+    expect(page.get_by_label("without the mask")).to_be_hidden()
+    expect(page.locator(".legend")).to_contain_text("the right model, recorded with PyTorch")
+    page.get_by_role("spinbutton").fill("8")
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.locator(".editor .sample")).to_contain_text("After 8 steps", timeout=PATIENCE)
+    says(page, "from prefixes alone, as it writes")
+    points = page.locator(".curve .live").get_attribute("points").split()
+    known = page.locator(".curve .recorded").get_attribute("points").split()
+    assert len(points) == 8
+    assert len(known) == len([step for step, _ in lines["RightAttention"] if step <= 8])
+    assert barriers(page, "section.train") == []
+    # Another exhibit takes its place: one Python at a time.
+    buttons.last.click()
+    says(page, "Ready. Train it.")
+    expect(page.locator(".editor.training")).to_have_count(1)
+    assert page.locator(".training select").first.input_value() == "MaskAsZeros"
+    page.get_by_role("button", name="Close").click()
+    expect(buttons).to_have_count(6)

@@ -58,14 +58,15 @@ The mistakes:
 11. [The training step](step_mistakes.py): parts, clipping, weights that nobody moves.
 12. [Measuring](measuring.py): three scores that look like records and are none.
 13. [What they do to the loss](experiment.py): each of the first 22 trained.
+14. [Train one](train_here.py) in your browser: there is a button below each of them, too.
 
 The tests:
 
-14. [One call](attention_tests.py) for an attention of your own, and [another](language_model.py)
+15. [One call](attention_tests.py) for an attention of your own, and [another](language_model.py)
     for a whole model or a training step. There is [a command](command.py), too.
-15. [Properties](properties.py) that every causal attention has.
-16. [A comparison](comparison.py) with the same weights, which [names the mistake](suspects.py).
-17. [A census](../../../docs/census.md): what the tests say about models that people run.
-18. Tests of [a whole model](model_tests.py), of [its cache and positions](cache_tests.py), of [a
+16. [Properties](properties.py) that every causal attention has.
+17. [A comparison](comparison.py) with the same weights, which [names the mistake](suspects.py).
+18. [A census](../../../docs/census.md): what the tests say about models that people run.
+19. Tests of [a whole model](model_tests.py), of [its cache and positions](cache_tests.py), of [a
     training](training_tests.py) and of [its step](step_tests.py).
 """

@@ -5,7 +5,9 @@
 //
 // `target` is a function that trains: it gets the `name` of a model, the `steps`, how many `times` the
 // usual learning rate, and whether it is `masked`. It tells `{ step, loss }`, `{ sample, step }` and at
-// last `{ validation }`. Beside it is `choices`, which tells the models with their steps.
+// last `{ validation }`, with the `honest` loss beside it if that may be another. Beside it is `choices`,
+// which tells the models with their steps: `mask` is false if none has a mask to leave out, and
+// `beside` is the recorded curve that a model is compared with, if it isn't its own.
 //
 // While the page is hidden, nothing is trained.
 
@@ -16,14 +18,18 @@ const here = (name) => new URL(name, import.meta.url).href;
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [640, 240, 36, 24];
 
-export async function open({ section, path, sources, target, record }) {
+// * `name` is the model that is chosen first
+// * `closed` is called when the reader is done
+export async function open({ section, sources, target, record, name = "", closed = () => {} }) {
   const index = fetched(`${sources}index.json`).then((answer) => answer.json());
   const recorded = fetch(record)
     .then((answer) => (answer.ok ? answer.json() : null))
     .catch(() => null);
   await styled(here("edit.css"));
+  // The form may stand on another page than the function that trains.
+  const path = `${target.replace(/:.*/, "").replaceAll(".", "/")}.py`;
   const python = new Python({ place: here("."), sources, path, index: await index });
-  return new Training(section, python, target, curves(await recorded));
+  return new Training(section, python, target, curves(await recorded), name, closed);
 }
 
 // The recorded curves by their names.
@@ -99,8 +105,8 @@ class Curve {
 }
 
 class Training {
-  constructor(section, python, target, recorded) {
-    Object.assign(this, { python, target, recorded });
+  constructor(section, python, target, recorded, name, closed) {
+    Object.assign(this, { python, target, recorded, name, closed });
     this.model = make("select", { onchange: () => this.#chosen() });
     this.steps = make("input", { type: "number", min: 1, max: 5000, value: 200 });
     this.times = make("select");
@@ -110,6 +116,7 @@ class Training {
       ),
     );
     this.masked = make("input", { type: "checkbox" });
+    this.unmasks = make("label", {}, this.masked, " without the mask");
     this.starts = button("Train", () => this.train());
     this.starts.className = "runs";
     this.pauses = button("Pause", () => this.#pause(!this.paused));
@@ -119,6 +126,7 @@ class Training {
     this.curve = new Curve();
     this.sample = make("pre", { className: "sample", tabIndex: 0 });
     this.sample.setAttribute("aria-label", "What the model writes");
+    const closes = button("Close", () => this.close(), "End the training and close this");
     const labelled = (text, control) => make("label", {}, `${text} `, control);
     const controls = make(
       "div",
@@ -127,17 +135,18 @@ class Training {
         labelled("Model", this.model),
         labelled("Steps", this.steps),
         labelled("Learning rate", this.times),
-        make("label", {}, this.masked, " without the mask"),
+        this.unmasks,
       ],
-      ...[this.starts, this.pauses, this.stops],
+      ...[this.starts, this.pauses, this.stops, closes],
     );
+    this.below = make("span");
     const legend = make(
       "p",
       { className: "legend" },
       make("i", { className: "live" }),
       " yours  ",
       make("i", { className: "recorded" }),
-      " recorded with PyTorch",
+      this.below,
     );
     const promise = make("p", {
       textContent:
@@ -158,9 +167,11 @@ class Training {
     this.#busy(false);
     this.curve.begin(200);
     this.#begin();
+    this.ended = new AbortController();
     document.addEventListener(
       "visibilitychange",
       () => this.busy && !this.paused && this.python.pause(document.hidden),
+      { signal: this.ended.signal },
     );
   }
 
@@ -168,21 +179,36 @@ class Training {
     try {
       await this.python.call(this.target.replace(/:.*/, ":choices"), {}, ({ choices, error }) => {
         if (error) throw new Error(error.message);
-        this.known = new Map(choices.map(({ name, steps }) => [name, steps]));
+        this.known = new Map(choices.map((one) => [one.name, one]));
         this.model.append(
           ...choices.map(({ name }) => make("option", { value: name, textContent: name })),
         );
       });
+      if (this.known.has(this.name)) this.model.value = this.name;
       this.#chosen();
-      this.status.textContent = "Ready. Choose a model and train it.";
+      this.status.textContent = this.name
+        ? "Ready. Train it."
+        : "Ready. Choose a model and train it.";
     } catch (error) {
       this.status.textContent = `Python can’t start: ${error.message}`;
     }
   }
 
   #chosen() {
-    this.steps.value = this.known.get(this.model.value);
-    if (!this.busy) this.curve.begin(Number(this.steps.value), this.recorded.get(this.model.value));
+    const { steps, beside, mask = true } = this.known.get(this.model.value);
+    this.steps.value = steps;
+    this.unmasks.hidden = !mask;
+    this.below.textContent = beside
+      ? ` the right model, recorded with PyTorch (${beside})`
+      : " recorded with PyTorch";
+    if (!this.busy) this.curve.begin(steps, this.#recorded());
+  }
+
+  // The curve that a model is compared with.
+  #recorded(masked = true) {
+    const name = this.model.value;
+    const own = this.known.get(name).beside ?? name;
+    return this.recorded.get(masked ? own : `${own}, without the mask`) ?? this.recorded.get(own);
   }
 
   #busy(busy) {
@@ -203,6 +229,12 @@ class Training {
     this.python.end();
   }
 
+  close() {
+    this.ended.abort();
+    this.python.close();
+    this.closed();
+  }
+
   // ## Train
   async train() {
     const [name, steps, masked] = [
@@ -210,14 +242,12 @@ class Training {
       Number(this.steps.value),
       !this.masked.checked,
     ];
+    const { mask = true } = this.known.get(name);
     this.#busy(true);
-    this.curve.begin(
-      steps,
-      this.recorded.get(masked ? name : `${name}, without the mask`) ?? this.recorded.get(name),
-    );
+    this.curve.begin(steps, this.#recorded(masked));
     this.sample.textContent = "";
     const began = performance.now();
-    const told = ({ step, loss, sample, validation, note, error }) => {
+    const told = ({ step, loss, sample, validation, honest, note, error }) => {
       if (error) this.status.textContent = `${error.type}: ${error.message}`;
       if (note) this.status.textContent = note;
       if (loss !== undefined) {
@@ -226,13 +256,17 @@ class Training {
         this.status.textContent = `Step ${step} of ${steps}: loss ${loss.toFixed(3)}, ${rate.toFixed(0)} steps a second`;
       }
       if (sample) this.sample.textContent = `After ${step} steps it writes:\n\n${sample}`;
-      if (validation !== undefined)
-        this.status.textContent = `${steps} steps in ${((performance.now() - began) / 1000).toFixed(1)} s. Loss on text that it has not seen: ${validation.toFixed(3)}`;
+      if (validation !== undefined) {
+        const seconds = ((performance.now() - began) / 1000).toFixed(1);
+        const prefixes =
+          honest === undefined ? "" : `; from prefixes alone, as it writes: ${honest.toFixed(3)}`;
+        this.status.textContent = `${steps} steps in ${seconds} s. Loss on text that it has not seen: ${validation.toFixed(3)}${prefixes}`;
+      }
     };
     try {
       await this.python.call(
         this.target,
-        { name, steps, times: Number(this.times.value), masked },
+        { name, steps, times: Number(this.times.value), ...(mask && { masked }) },
         told,
       );
     } catch (error) {

@@ -1,0 +1,76 @@
+r"""
+What does each mistake of the museum do to a model that trains in a browser?
+
+The small model of labml_nn/transformers/mistakes/train_here.py is trained with each mistake, by the
+same function that the page calls, so a reader's curve lies on the recorded one. The result is
+results/train_mistakes.json.
+"""
+
+from typing import Any
+
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Runs
+from benchmarks.library.tables import column, table
+from labml_nn.transformers.mistakes.train_here import EXHIBITS, SIZES, train_here
+
+SEEDS = (1,)
+STEPS = SIZES.n_steps
+# A point of the curves for so many steps.
+EVERY = 4
+# The right model, to be compared with, and one mistake of each kind.
+DRAWN = ("RightAttention", "MaskUnused", "ViewForSplit", "ScaledByModelWidth", "SoftmaxTwice")
+ROOMS = ("axes", "decoding", "masks", "model_mistakes", "projections")
+SOURCES = [
+    "labml_nn/training/data.py",
+    "labml_nn/training/leaks.py",
+    "labml_nn/training/loop.py",
+    *(f"labml_nn/transformers/mistakes/{room}.py" for room in ROOMS),
+    "labml_nn/transformers/mistakes/experiment.py",
+    "labml_nn/transformers/mistakes/one_line.py",
+    "labml_nn/transformers/mistakes/right_attention.py",
+    "labml_nn/transformers/mistakes/right_model.py",
+    "labml_nn/transformers/mistakes/train_here.py",
+]
+
+
+def trained(name: str, seed: int) -> dict[str, Any]:
+    r"""Trains one model: the points of its curve, and its two losses at last."""
+    points, last = [], {}
+    for told in train_here(name, STEPS, samples=1, seed=seed):
+        if "loss" in told and (told["step"] == 1 or told["step"] % EVERY == 0):
+            points.append([told["step"], told["loss"]])
+        if "validation" in told:
+            last = told
+    return {"points": points, "printed": last["validation"], "honest": last["honest"]}
+
+
+def measure(runner: Runner) -> Runs:
+    r"""Each exhibit once."""
+    return runner.runs(trained, EXHIBITS, SEEDS)
+
+
+def report(runs: Runs) -> Report:
+    r"""Both losses of each, and some of the curves."""
+    columns = [
+        column("exhibit", "Exhibit"),
+        column("printed", "Printed loss", 3, "nats"),
+        column("honest", "Honest loss", 3, "nats"),
+    ]
+    rows = [{"exhibit": name, **found[0]} for name, found in runs.items()]
+    lines = [{"name": name, "points": runs[name][0]["points"]} for name in DRAWN]
+    losses = {
+        "title": "The loss of each step",
+        "x": {"title": "Steps"},
+        "y": {"title": "Loss", "unit": "nats"},
+        "lines": lines,
+    }
+    return {"tables": {"exhibits": table(columns, rows)}, "figures": {"losses": losses}}
+
+
+EXPERIMENT = Experiment(
+    title=f"Mistakes of the museum in a small model, as a browser trains them: {STEPS} steps",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"STEPS": 2},
+)

@@ -1,0 +1,157 @@
+r"""
+---
+title: Train a Mistake
+summary: Each exhibit trains in your browser, with its live curve over that of the right model.
+know: experiment.py
+---
+
+The museum's [experiment](experiment.py) takes half a minute for each mistake, on a machine with
+PyTorch. Here you do it yourself: choose a mistake, and a smaller model with this one wrong line
+trains in your browser. Nothing is sent anywhere. There is a button beside each exhibit, too.
+
+The grey curve is that of the right model, recorded with PyTorch. What you train starts from the
+same weights and gets the same batches. So where the curves part, the wrong line has parted them.
+
+Watch what it writes while the loss falls. With a mask that is never used, the printed loss falls to
+[0.140](../../../results/train_mistakes.json#tables.exhibits.MaskUnused.printed), far below the
+[2.369](../../../results/train_mistakes.json#tables.exhibits.RightAttention.printed) of the right
+model, and the text is gibberish: in writing there is no next letter to read. The honest loss is
+[6.592](../../../results/train_mistakes.json#tables.exhibits.MaskUnused.honest). Other mistakes
+hardly show. With the wrong scale the printed loss is
+[2.413](../../../results/train_mistakes.json#tables.exhibits.ScaledByModelWidth.printed), and that
+is why such a line can stay for years.
+
+[The loss of each step, right and wrong, recorded with
+PyTorch](../../../results/train_mistakes.json#figures.losses)
+
+**In:** the name of an exhibit, and a number of steps. **Out:** the loss of each step, now and then
+what the model writes, and at last the printed loss and the honest one.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labml_nn.training.data import prepare, tiny_shakespeare
+from labml_nn.training.leaks import honest_loss
+from labml_nn.training.sampling import write
+from labml_nn.transformers.mistakes.experiment import (
+    MISTAKES,
+    SequenceFirst,
+    Sizes,
+    assemble,
+    printed_loss,
+)
+from labml_nn.transformers.mistakes.one_line import Mistake
+
+# The right model comes first: it is what all others are compared with.
+EXHIBITS = {"RightAttention": Mistake} | {one.__name__: one for one in MISTAKES}
+
+# Half as wide, half as deep and with half the context of the experiment. A run takes less than a
+# minute in a browser.
+SIZES = Sizes(d_model=64, heads=4, n_layers=2, seq_len=32, batch_size=12, n_steps=400, n_places=4)
+
+# So much of the text is read; all of it would have to be encoded first.
+CHARACTERS = 200_000
+
+
+def choices() -> Iterator[dict[str, Any]]:
+    r"""
+    ## What can be chosen
+
+    The page asks for it before it trains anything.
+    """
+    # Which curve lies below each of them. No choice has a mask to leave out: that is a mistake of
+    # its own here.
+    about = {"steps": SIZES.n_steps, "beside": "RightAttention", "mask": False}
+    yield {"choices": [{"name": name, **about} for name in EXHIBITS]}
+
+
+def train_here(
+    name: str,
+    steps: int,
+    times: float = 1.0,
+    samples: int = 4,
+    letters: int = 80,
+    seed: int = 1,
+    text: str = "",
+    sizes: Sizes = SIZES,
+) -> Iterator[dict[str, Any]]:
+    r"""
+    ## Train, and tell
+
+    * `name` is that of an exhibit
+    * `times` multiplies the learning rate
+    * `samples` is how often the model writes something, and `letters` is how much
+    * `text` is what is read; if it is empty, the beginning of Tiny Shakespeare
+    """
+    # As in the [experiment](experiment.py#train_mistake): the seed is set before the weights are
+    # drawn, and all models begin alike.
+    torch.manual_seed(seed)
+    tokenizer, tokens, validation = prepare(text or tiny_shakespeare()[:CHARACTERS], sizes.seq_len)
+    training = assemble(EXHIBITS[name], len(tokenizer), sizes)
+
+    # The schedule multiplies the first rate, which it keeps here.
+    training.schedule.base_lrs = [times * rate for rate in training.schedule.base_lrs]
+
+    # Places of windows have random numbers of their own, so each mistake sees the same text.
+    windows = tokens.unfold(0, sizes.seq_len + 1, 1)
+    generator = torch.Generator().manual_seed(seed)
+    model = SequenceFirst(training.model)
+    # The model takes the batch first. Writing and the honest loss want the sequence first.
+    for step in range(steps):
+        # Twelve windows at random, cut into inputs and targets by the training itself, for that may
+        # be where the mistake is.
+        chosen = torch.randint(len(windows), (sizes.batch_size,), generator=generator)
+        loss = training.step(*training.cut(windows[chosen]))
+
+        # The loss of the batch before the step, with whatever is wrong.
+        yield {"step": step + 1, "loss": loss.item()}
+
+        # Writing reveals what the loss hides. Its random numbers are its own, too.
+        if (step + 1) % max(1, steps // samples) == 0:
+            draws = torch.Generator().manual_seed(seed)
+            written = write(model, tokenizer, "ROMEO:\n", letters, sizes.seq_len, 0.8, draws)
+            yield {"sample": written, "step": step + 1}
+
+    # Both losses of text that it has not seen. The honest one takes a pass for each prefix, so it
+    # is of a few windows.
+    held_out = validation[: 100 * sizes.seq_len + 1]
+    # The printed one is what a program would tell you, teacher-forced.
+    printed = printed_loss(
+        training, held_out.unfold(0, sizes.seq_len + 1, sizes.seq_len), sizes.batch_size
+    )
+    honest = honest_loss(model, held_out, sizes.seq_len, sizes.n_places, sizes.seq_len).honest
+    # Where the two differ by much, something leaks.
+    yield {"validation": printed, "honest": honest}
+
+
+def example(steps: int = 3, seq_len: int = 7, batch_size: int = 5) -> Tensor:
+    r"""
+    ## Example
+
+    The first losses with an inverted mask, on an alphabet over and over.
+
+    ### Exercises
+
+    ??? question "The live curve lies on the grey one. Is the line right?"
+        Not necessarily. A mask that is dropped in evaluation trains like the right model. So does
+        a number of heads that happens to be the one that a global has.
+
+    ??? question "Which exhibits fall below the grey curve, and what do they have in common?"
+        Those that see the next letter: masks that hide too little, a softmax or a view along the
+        wrong axis, targets that are the inputs.
+
+    ??? question "How can the honest loss of a leaking model be *worse* than guessing evenly, 4.19?"
+        It has learned to copy an answer, and is very sure of what it copies. In writing the place
+        that it reads from is empty, and it is very sure of something wrong.
+    """
+    # Small enough for a moment. Each letter tells which one is next.
+    sizes = Sizes(16, 2, 1, seq_len, batch_size, n_steps=steps, n_places=2)
+    text = "abcdefghijklmnopqrstuvwxyz" * 30
+    told = train_here("MaskInverted", steps, samples=1, text=text, sizes=sizes)
+
+    # One loss for each step, `[steps]`. The sample and the last two losses are left out.
+    return torch.tensor([one["loss"] for one in told if "loss" in one])

@@ -1,0 +1,38 @@
+r"""Every mistake of the museum trains in the stand-in as with PyTorch."""
+
+from typing import Any
+
+import pytest
+
+from labml_nn.transformers.mistakes.train_here import EXHIBITS
+from tests.browser_torch.worlds import PYTORCH, STAND_IN, run
+
+
+def check(steps: int, *names: str) -> dict[str, Any]:
+    r"""The loss of every step, what is written, and both losses at last; gives PyTorch's."""
+    arguments = ("mistakes", str(steps), *names)
+    expected, got = run(PYTORCH, *arguments), run(STAND_IN, *arguments)
+    for name, told in expected.items():
+        assert len(told) == steps + 2
+        for one, other in zip(got[name], told, strict=True):
+            assert one.keys() == other.keys()
+            assert one.get("sample") == other.get("sample"), name
+            for key in ("loss", "validation", "honest"):
+                assert abs(one.get(key, 0) - other.get(key, 0)) <= 1e-5, (name, one, other)
+    return expected
+
+
+def test_all_mistakes_train_alike() -> None:
+    found = check(4)
+    right = found.pop("RightAttention")
+    assert {*found} == {*EXHIBITS} - {"RightAttention"}
+    # Each of them does something, in its losses or when it is measured.
+    assert [name for name, told in found.items() if told == right] == []
+
+
+# After two softmaxes the gradient is so small that Adam divides rounding by rounding: that training
+# goes other ways in the fifth digit after 70 steps.
+@pytest.mark.whole
+@pytest.mark.parametrize("name", ["RightAttention", "MaskUnused", "ViewForSplit"])
+def test_two_hundred_steps_of_a_mistake_train_alike(name: str) -> None:
+    check(200, name)

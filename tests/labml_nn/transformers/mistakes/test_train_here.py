@@ -1,0 +1,77 @@
+r"""The museum's mistakes as the browser trains them, each below its exhibit."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from labml_nn.transformers.mistakes import train_here
+from labml_nn.transformers.mistakes.experiment import MISTAKES, Sizes, train_mistake
+from labml_nn.transformers.mistakes.masks import MaskUnused
+
+SMALL = Sizes(16, 2, 2, 8, 6, n_steps=5, n_places=3)
+TEXT = "".join(chr(97 + index * index % 11) for index in range(1200))
+
+
+def losses(name: str, steps: int, **given: object) -> list[float]:
+    told = train_here.train_here(name, steps, samples=1, **given)
+    return [one["loss"] for one in told if "loss" in one]
+
+
+def test_every_mistake_that_is_trained_has_a_button_below_it(repository: Path) -> None:
+    settings = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))
+    forms = settings["tool"]["literate"]["edit"]["forms"]
+    below = {
+        (path, name) for path, form in forms.items() for name in form.get("beside", "").split()
+    }
+    expected = {(f"{one.__module__.replace('.', '/')}.py", one.__name__) for one in MISTAKES}
+    assert below == expected
+
+
+def test_it_is_the_training_of_the_experiment() -> None:
+    told = list(train_here.train_here("MaskUnused", 5, samples=1, text=TEXT, sizes=SMALL))
+    # The held-out part is shorter than what the page looks at, so it is the same text.
+    expected = train_mistake(MaskUnused, TEXT, SMALL)
+    found = told[-1]
+    assert_close(found["validation"], expected["printed"], atol=1e-5, rtol=0)
+    assert_close(found["honest"], expected["honest"], atol=1e-5, rtol=0)
+    # The text has no capitals: each of the seven letters of the prompt is unknown.
+    (sample,) = [one["sample"] for one in told if "sample" in one]
+    assert sample.startswith("\N{REPLACEMENT CHARACTER}" * 7) and len(sample) == 7 + 80
+
+
+def test_the_recorded_curve_is_that_of_the_page(repository: Path) -> None:
+    record = json.loads((repository / "results/train_mistakes.json").read_text("utf-8"))
+    lines = {one["name"]: dict(one["points"]) for one in record["figures"]["losses"]["lines"]}
+    choices = next(train_here.choices())["choices"]
+    assert {one["beside"] for one in choices} <= {*lines}
+    assert [one["name"] for one in choices] == [*train_here.EXHIBITS]
+    found = losses("RightAttention", 4)
+    known = lines["RightAttention"]
+    # A shorter run would have another schedule; its first steps rise alike only from the same end.
+    assert_close(found[0], known[1], atol=1e-3, rtol=0)
+    assert max(known) == train_here.SIZES.n_steps
+
+
+@pytest.mark.parametrize("name", ["MaskOffByOne", "SoftmaxTwice"])
+def test_a_mistake_parts_from_the_right_model(name: str) -> None:
+    right = losses("RightAttention", 5, text=TEXT, sizes=SMALL)
+    wrong = losses(name, 5, text=TEXT, sizes=SMALL)
+    assert wrong != right
+
+
+def test_more_than_the_usual_rate_moves_farther() -> None:
+    usual, high = (
+        losses("RightAttention", 3, text=TEXT, sizes=SMALL, times=times) for times in (1.0, 10.0)
+    )
+    assert usual[0] == high[0]
+    assert usual[2] != high[2]
+
+
+def test_the_callers_random_numbers_decide_nothing() -> None:
+    first = losses("MaskInverted", 3, text=TEXT, sizes=SMALL)
+    torch.rand(3)
+    assert losses("MaskInverted", 3, text=TEXT, sizes=SMALL) == first
