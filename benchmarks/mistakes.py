@@ -4,43 +4,46 @@ What does each mistake do to the loss?
 Each of the mistakes of labml_nn/transformers/mistakes is trained from the same weights on the same
 batches as the right model, each on one core. The result is results/mistakes.json, to which the
 pages refer.
-
-What is trained already is in the file of `--kept`, and isn't trained again.
 """
 
-import argparse
-import json
 import math
-import os
-import sys
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, replace
-from multiprocessing import get_context
-from pathlib import Path
+from dataclasses import asdict
 
-# As `python benchmarks/mistakes.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
 
-import torch  # noqa: E402
-
-from benchmarks.pictures import ACCENT, INK, SECOND, new, svg  # noqa: E402
-from benchmarks.record import cores, fingerprints, write  # noqa: E402
-from labml_nn.training.device import choose_device, choose_precision  # noqa: E402
-from labml_nn.transformers.mistakes.decoding import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.tables import column, table
+from benchmarks.pictures import ACCENT, INK, SECOND, new, svg
+from labml_nn.training.data import tiny_shakespeare
+from labml_nn.training.device import choose_device, choose_precision
+from labml_nn.transformers.mistakes.decoding import (
     CausalFromTheTop,
     NewestForgotten,
     RightDecoding,
 )
-from labml_nn.transformers.mistakes.experiment import (  # noqa: E402
+from labml_nn.transformers.mistakes.experiment import (
     FAMILIES,
     MISTAKES,
     Sizes,
     train_mistake,
 )
-from labml_nn.transformers.mistakes.one_line import Mistake  # noqa: E402
+from labml_nn.transformers.mistakes.one_line import Mistake
 
-QUICK = Sizes(32, 4, 2, 16, 6, n_steps=20, n_places=2)
+FOLDER = "labml_nn/transformers/mistakes"
+SOURCES = [
+    f"{FOLDER}/one_line.py",
+    f"{FOLDER}/right_attention.py",
+    f"{FOLDER}/right_model.py",
+    f"{FOLDER}/projections.py",
+    f"{FOLDER}/masks.py",
+    f"{FOLDER}/axes.py",
+    f"{FOLDER}/model_mistakes.py",
+    f"{FOLDER}/decoding.py",
+    f"{FOLDER}/experiment.py",
+    "labml_nn/training/leaks.py",
+]
+SIZES = asdict(Sizes())
+SMALL = asdict(Sizes(32, 4, 2, 16, 6, n_steps=3, n_places=2))
 
 
 class WithDropout(Mistake):
@@ -54,39 +57,24 @@ SEEDS = {f"RightAttention, seed {seed}": seed for seed in (2, 3)}
 RIGHT = {"RightAttention": Mistake, "RightAttention with dropout": WithDropout}
 ALL = RIGHT | {one.__name__: one for one in MISTAKES} | dict.fromkeys(SEEDS, Mistake)
 Losses = dict[str, dict[str, float]]
-PARTS = ("one_line", "right_attention", "right_model", "projections", "masks", "axes")
 
 
-def sources() -> list[str]:
-    r"""The files that a result depends on."""
-    folder = "labml_nn/transformers/mistakes"
-    pages = [*PARTS, "model_mistakes", "decoding", "experiment"]
-    return [f"{folder}/{page}.py" for page in pages] + [
-        "labml_nn/training/leaks.py",
-        "benchmarks/mistakes.py",
-    ]
+def trained(name: str, seed: int, bfloat16: bool) -> dict[str, float]:
+    r"""The losses of one of them."""
+    sizes = Sizes(**SIZES | {"bfloat16": bfloat16})
+    return train_mistake(ALL[name], tiny_shakespeare(), sizes, seed)
 
 
-def train(name: str, text: str, sizes: Sizes) -> dict[str, float]:
-    r"""One of them, in a process of its own."""
-    torch.set_num_threads(1)
-    return train_mistake(ALL[name], text, sizes, SEEDS.get(name, 1))
+def has_bfloat16() -> bool:
+    r"""Whether the CPU has products of `bfloat16`: it trains twice as fast with them."""
+    return choose_precision("auto", choose_device("cpu")) == torch.bfloat16
 
 
-def train_all(text: str, sizes: Sizes, kept: Path | None, workers: int) -> Losses:
-    r"""All of them, each on one core; what is done is kept at once."""
-    losses: Losses = json.loads(kept.read_text()) if kept and kept.exists() else {}
-    missing = [name for name in ALL if name not in losses]
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        running = {pool.submit(train, name, text, sizes): name for name in missing}
-        for done in as_completed(running):
-            losses[running[done]] = done.result()
-            if kept:
-                beside = kept.with_name(f"{kept.name}.{os.getpid()}.part")
-                beside.write_text(json.dumps(losses))
-                beside.replace(kept)
-            print(f"{len(losses)} trained: {running[done]}", flush=True)
-    return losses
+def measure(runner: Runner) -> Losses:
+    r"""All of them, by their names."""
+    fast = has_bfloat16()
+    found = runner.all([(trained, name, SEEDS.get(name, 1), fast) for name in ALL])
+    return dict(zip(ALL, found, strict=True))
 
 
 def cell(value: float) -> float | str:
@@ -164,58 +152,33 @@ def figures(losses: Losses) -> dict[str, dict[str, str]]:
 
 
 COLUMNS = [
-    {"name": "mistake", "title": "Mistake"},
-    {"name": "printed", "title": "Printed loss", "unit": "nats", "digits": 3},
-    {"name": "change", "title": "Beside the right one", "unit": "nats", "digits": 3},
-    {"name": "honest", "title": "Honest loss", "unit": "nats", "digits": 3},
-    {"name": "gap", "title": "Honest minus printed", "unit": "nats", "digits": 3},
+    column("mistake", "Mistake"),
+    column("printed", "Printed loss", 3, "nats"),
+    column("change", "Beside the right one", 3, "nats"),
+    column("honest", "Honest loss", 3, "nats"),
+    column("gap", "Honest minus printed", 3, "nats"),
 ]
 
 
-def main() -> int:
-    r"""Train, look, and write."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--text", type=Path, required=True, metavar="FILE", help="Tiny Shakespeare")
-    parser.add_argument("--kept", type=Path, metavar="FILE", help="where losses are kept meanwhile")
-    parser.add_argument("--workers", type=int, default=cores(), metavar="N", help="cores to use")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
-    arguments = parser.parse_args()
-
-    text = arguments.text.read_text(encoding="utf-8")
-    # A CPU that has `bfloat16` trains twice as fast with it.
-    precise = choose_precision("auto", choose_device("cpu"))
-    sizes = replace(QUICK if arguments.quick else Sizes(), bfloat16=precise == torch.bfloat16)
-    before = fingerprints(sources())
-    losses = train_all(text, sizes, arguments.kept, arguments.workers)
-    table = rows(losses)
-    for row in table:
-        numbers = [row[name] for name in ("printed", "honest", "gap")]
-        shown = "".join(f"{n:>9}" if isinstance(n, str) else f"{n:9.3f}" for n in numbers)
-        print(f"{row['mistake']:30}{shown}")
-    better = looks_better(losses)
-    print(f"{len(better)} of {len(MISTAKES)} look better than the right model: {', '.join(better)}")
-    if arguments.quick:
-        return 0
-
+def report(losses: Losses) -> Report:
+    r"""The table of all of them, and their bars."""
     right = [losses[name]["printed"] for name in ("RightAttention", *SEEDS)]
-    write(
-        "mistakes",
-        title="What mistakes do to the loss",
-        command="python benchmarks/mistakes.py --text tiny_shakespeare.txt",
-        sources=before,
-        values={
-            "sizes": asdict(sizes),
+    return {
+        "values": {
+            "sizes": SIZES | {"bfloat16": has_bfloat16()},
             "mistakes": len(MISTAKES),
-            "look_better": len(better),
+            "look_better": len(looks_better(losses)),
             "seeds": {"lowest": min(right), "highest": max(right)},
         },
-        tables={"mistakes": {"columns": COLUMNS, "rows": table}},
-        figures=figures(losses),
-    )
-    return 0
+        "tables": {"mistakes": table(COLUMNS, rows(losses))},
+        "figures": figures(losses),
+    }
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+EXPERIMENT = Experiment(
+    title="What mistakes do to the loss",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SIZES": SMALL},
+)

@@ -13,16 +13,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import matplotlib
+import nbformat
+
+from benchmarks.fake_gpu import CORES, GIB, T4, Card, Counts, fake_gpu
+from labml_nn.training.data import tiny_shakespeare
+from tests.kernels import fill_in
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-import matplotlib  # noqa: E402
-import nbformat  # noqa: E402
-
-from benchmarks.fake_gpu import CORES, GIB, T4, Card, Counts, fake_gpu  # noqa: E402
-from labml_nn.training.data import tiny_shakespeare  # noqa: E402
-from tests.kernels import fill_in  # noqa: E402
-
 FOLDER = ROOT / "notebooks"
 FILE = ROOT / "labml_nn" / "notebooks.toml"
 # One step more, after the first, in which an optimizer makes its state.
@@ -139,8 +137,5 @@ def main() -> None:
         FILE.write_text(head + "".join(entries), encoding="utf-8")
 
 
-HEAD = """What the notebooks take, as counted by `python benchmarks/notebook_counts.py`:
+HEAD = """What the notebooks take, as counted by `python -m benchmarks notebook_counts`:
 minutes on two cores, minutes on a Tesla T4, and the GiB of its memory that are used at a time."""
-
-if __name__ == "__main__":
-    main()

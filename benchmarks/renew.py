@@ -23,12 +23,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from literate.reading.source import parse
+from literate.results.fingerprints import fingerprint, of_source
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from literate.reading.source import parse  # noqa: E402
-from literate.results.fingerprints import fingerprint, of_source  # noqa: E402
-
 # What runs in a notebook alone.
 NEVER_CALLED = {"notebook"}
 SEEDS = (1, 2, 3)
@@ -132,7 +130,3 @@ def main() -> None:
     options = parser.parse_args()
     for page in options.pages:
         print(*renew(page, options.example), sep="\n", flush=True)
-
-
-if __name__ == "__main__":
-    main()

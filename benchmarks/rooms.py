@@ -2,54 +2,59 @@ r"""
 What do mistakes in positions, caches, training steps and measurements do to the loss?
 
 Each of them is trained three times at a small size, from the same weights and on the same batches
-as what is right. The result is results/rooms.json, to which the pages refer. What is trained
-already is in the file of `--kept`, as long as the sources are the same.
+as what is right. The result is results/rooms.json, to which the pages refer.
 """
 
-import argparse
-import json
-import sys
-from hashlib import sha256
-from pathlib import Path
+from dataclasses import asdict
 from statistics import mean
 from typing import Any
 
-# As `python benchmarks/rooms.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.mistakes import COLUMNS  # noqa: E402
-from benchmarks.pictures import ACCENT, INK, SECOND, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.training.data import prepare  # noqa: E402
-from labml_nn.training.leaks import honest_loss  # noqa: E402
-from labml_nn.transformers.mistakes.caches import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Runs, numbers
+from benchmarks.library.tables import table
+from benchmarks.mistakes import COLUMNS
+from benchmarks.pictures import ACCENT, INK, SECOND, new, svg
+from labml_nn.training.data import prepare, tiny_shakespeare
+from labml_nn.training.leaks import honest_loss
+from labml_nn.transformers.mistakes.caches import (
     CACHE_EXHIBITS,
     KeysInTurns,
     RightCache,
     RightGrouped,
 )
-from labml_nn.transformers.mistakes.experiment import (  # noqa: E402
+from labml_nn.transformers.mistakes.experiment import (
     SequenceFirst,
     Sizes,
     printed_loss,
 )
-from labml_nn.transformers.mistakes.measuring import (  # noqa: E402
+from labml_nn.transformers.mistakes.measuring import (
     LearnsFirst,
     MoreThanOne,
     RightScore,
     SeenTwice,
 )
-from labml_nn.transformers.mistakes.position_mistakes import PairsMixed, RightRotary  # noqa: E402
-from labml_nn.transformers.mistakes.right_attention import RightAttention  # noqa: E402
-from labml_nn.transformers.mistakes.right_model import RightModel, RightTraining  # noqa: E402
-from labml_nn.transformers.mistakes.step_mistakes import STEP_EXHIBITS, RightParts  # noqa: E402
+from labml_nn.transformers.mistakes.position_mistakes import PairsMixed, RightRotary
+from labml_nn.transformers.mistakes.right_attention import RightAttention
+from labml_nn.transformers.mistakes.right_model import RightModel, RightTraining
+from labml_nn.transformers.mistakes.step_mistakes import STEP_EXHIBITS, RightParts
 
-SIZES = Sizes(64, 4, 2, 32, 16, n_steps=400, n_places=12)
-QUICK = Sizes(16, 4, 1, 8, 4, n_steps=3, n_places=2)
+FOLDER = "labml_nn/transformers/mistakes"
+SOURCES = [
+    f"{FOLDER}/one_line.py",
+    f"{FOLDER}/right_attention.py",
+    f"{FOLDER}/right_model.py",
+    f"{FOLDER}/experiment.py",
+    f"{FOLDER}/position_mistakes.py",
+    f"{FOLDER}/caches.py",
+    f"{FOLDER}/step_mistakes.py",
+    f"{FOLDER}/measuring.py",
+    "labml_nn/training/leaks.py",
+]
+SIZES = asdict(Sizes(64, 4, 2, 32, 16, n_steps=400, n_places=12))
+SMALL = asdict(Sizes(16, 4, 1, 8, 4, n_steps=3, n_places=2))
 SEEDS = (1, 2, 3)
 
 # Attention, training and measurement of each, and what it is compared with.
@@ -76,17 +81,6 @@ FAMILIES = {
     "steps": [one.__name__ for one in STEP_EXHIBITS],
     "measuring": ["SeenTwice", "LearnsFirst", "MoreThanOne"],
 }
-Losses = dict[str, dict[str, float]]
-
-
-def sources() -> list[str]:
-    r"""The files that a result depends on."""
-    pages = ["one_line", "right_attention", "right_model", "experiment", "position_mistakes"]
-    pages += ["caches", "step_mistakes", "measuring"]
-    return [f"labml_nn/transformers/mistakes/{page}.py" for page in pages] + [
-        "labml_nn/training/leaks.py",
-        "benchmarks/rooms.py",
-    ]
 
 
 def trained(
@@ -111,10 +105,11 @@ def trained(
     return training, model
 
 
-def measure(name: str, text: str, sizes: Sizes, seed: int) -> dict[str, float]:
+def losses_of(name: str, seed: int) -> dict[str, float]:
     r"""Train one of them, and measure both losses."""
+    sizes = Sizes(**SIZES)
     torch.manual_seed(seed)
-    tokenizer, train, validation = prepare(text, sizes.seq_len)
+    tokenizer, train, validation = prepare(tiny_shakespeare(), sizes.seq_len)
     _, _, score_class, right = ALL[name]
     # The first half of the text may be seen by a mistake, the second never is.
     half = len(validation) // 2
@@ -136,35 +131,18 @@ def measure(name: str, text: str, sizes: Sizes, seed: int) -> dict[str, float]:
     }
 
 
-def train_all(text: str, sizes: Sizes, kept: Path | None) -> dict[str, list[dict[str, float]]]:
-    r"""All of them, from each seed; what is done is kept at once."""
-    made_of = json.dumps([fingerprints(sources()), torch.__version__, repr(sizes)], sort_keys=True)
-    key = sha256((made_of + text).encode()).hexdigest()[:16]
-    lines = kept.read_text().splitlines() if kept and kept.exists() else []
-    done = {
-        tuple(one["what"]): one["losses"] for one in map(json.loads, lines) if one["key"] == key
-    }
-    for number, (name, seed) in enumerate([(name, seed) for name in ALL for seed in SEEDS], 1):
-        if (name, seed) in done:
-            continue
-        done[name, seed] = measure(name, text, sizes, seed)
-        if kept:
-            with kept.open("a") as file:
-                one = {"key": key, "what": [name, seed], "losses": done[name, seed]}
-                file.write(json.dumps(one) + "\n")
-        print(
-            f"{number} of {len(ALL) * len(SEEDS)}: {name}, seed {seed}: {done[name, seed]}",
-            flush=True,
-        )
-    return {name: [done[name, seed] for seed in SEEDS] for name in ALL}
+def measure(runner: Runner) -> Runs:
+    r"""Each of them, from each seed."""
+    return runner.runs(losses_of, ALL, SEEDS)
 
 
-def rows_of(losses: dict[str, list[dict[str, float]]]) -> list[dict[str, float | str]]:
+def rows_of(runs: Runs) -> list[dict[str, float | str]]:
     r"""A row for each, with means over the seeds and the ends of what they gave."""
     rows = []
-    for name, ones in losses.items():
-        printed, honest = ([one[kind] for one in ones] for kind in ("printed", "honest"))
-        right = mean(one["printed"] for one in losses[ALL[name][3]])
+    for name, ones in runs.items():
+        printed = numbers(ones, "printed")
+        honest = numbers(ones, "honest")
+        right = mean(one["printed"] for one in runs[ALL[name][3]])
         rows.append(
             {
                 "mistake": name,
@@ -211,48 +189,31 @@ def reading() -> str:
     return svg(figure, "rooms-caches")
 
 
-def main() -> int:
-    r"""Train, look, and write."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--text", type=Path, required=True, metavar="FILE", help="Tiny Shakespeare")
-    parser.add_argument("--kept", type=Path, metavar="FILE", help="where losses are kept meanwhile")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
-    arguments = parser.parse_args()
-    # The parts are small: one core is as fast as several.
-    torch.set_num_threads(1)
-    before = fingerprints(sources())
-    text = arguments.text.read_text(encoding="utf-8")
-    losses = train_all(text, QUICK if arguments.quick else SIZES, arguments.kept)
-    table = rows_of(losses)
-    rows = {str(row["mistake"]): row for row in table}
-    for row in table:
-        print("  ".join(f"{n:.3f}" if isinstance(n, float) else f"{n:20}" for n in row.values()))
-    if arguments.quick:
-        return 0
+def report(runs: Runs) -> Report:
+    r"""The table of all of them, their bars, and what caches get wrong."""
+    found = rows_of(runs)
+    rows = {str(row["mistake"]): row for row in found}
     figures = {
         shown: {"title": shown.capitalize(), "picture": drawn(rows, names, shown)}
         for shown, names in FAMILIES.items()
     }
-    figures["caches"] = {"title": "Caches", "picture": reading()}
     mistake, printed, change, honest, _ = COLUMNS
     ends = [printed | {"name": name, "title": name.capitalize()} for name in ("lowest", "highest")]
-    write(
-        "rooms",
-        title="What mistakes in positions, steps and measurements do to the loss",
-        command="python benchmarks/rooms.py --text tiny_shakespeare.txt",
-        sources=before,
-        values={
+    return {
+        "values": {
             "seeds": len(SEEDS),
-            "n_steps": SIZES.n_steps,
+            "n_steps": SIZES["n_steps"],
             "seen": rows["SeenTwice"]["printed"],
         },
-        tables={"rooms": {"columns": [mistake, printed, *ends, change, honest], "rows": table}},
-        figures=figures,
-    )
-    return 0
+        "tables": {"rooms": table([mistake, printed, *ends, change, honest], found)},
+        "figures": figures | {"caches": {"title": "Caches", "picture": reading()}},
+    }
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+EXPERIMENT = Experiment(
+    title="What mistakes in positions, steps and measurements do to the loss",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SIZES": SMALL, "SEEDS": (1, 2)},
+)

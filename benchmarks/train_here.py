@@ -1,20 +1,15 @@
-r"""Record the curves that a reader's browser trains again, with PyTorch.
+r"""
+What losses does a browser reach that trains the small models of the course?
 
-Writes results/train_here.json: `python benchmarks/train_here.py`. The page calls the same function
-with the same seed, so its curve lies on the recorded one.
+PyTorch trains them here as the page does, by the same function with the same seed, so the reader's
+curve lies on the recorded one. The result is results/train_here.json, to which the page refers.
 """
 
-import sys
-from pathlib import Path
+from typing import Any
 
-# As `python benchmarks/train_here.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-import torch  # noqa: E402
-
-from benchmarks.record import write  # noqa: E402
-from labml_nn.course.train_here import STEPS, train_here  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.tables import column, table
+from labml_nn.course.train_here import STEPS, train_here
 
 SOURCES = [
     "labml_nn/course/one_attention.py",
@@ -36,46 +31,54 @@ UNMASKED = "One transformer layer"
 # The steps of the recorded curve: the page draws all of them.
 EVERY = 2
 
+# A share of the steps that the page makes.
+TIMES = 1.0
 
-def main() -> None:
-    torch.set_num_threads(1)
-    lines, rows = [], []
-    for name, masked in [*((name, True) for name in STEPS), (UNMASKED, False)]:
-        points: list[list[float]] = []
-        validation = 0.0
-        for told in train_here(name, STEPS[name], masked=masked, samples=1):
-            if "loss" in told and (told["step"] == 1 or told["step"] % EVERY == 0):
-                points.append([told["step"], told["loss"]])
-            validation = told.get("validation", validation)
-        label = name if masked else f"{name}, without the mask"
-        lines.append({"name": label, "points": points})
-        rows.append({"model": label, "steps": STEPS[name], "loss": validation})
-        print(f"{label}: {validation:.3f}", flush=True)
-    write(
-        "train_here",
-        title="Models of the course, half as wide, as a browser trains them",
-        command="python benchmarks/train_here.py",
-        sources=SOURCES,
-        tables={
-            "models": {
-                "columns": [
-                    {"name": "model", "title": "Model"},
-                    {"name": "steps", "title": "Steps", "digits": 0},
-                    {"name": "loss", "title": "Loss on unseen text", "unit": "nats", "digits": 3},
-                ],
-                "rows": rows,
-            }
-        },
-        figures={
+
+def trained(name: str, masked: bool) -> dict[str, Any]:
+    r"""The loss of a model on unseen text, and its curve."""
+    steps = round(TIMES * STEPS[name])
+    points: list[list[float]] = []
+    validation = 0.0
+    for told in train_here(name, steps, masked=masked, samples=1):
+        if "loss" in told and (told["step"] == 1 or told["step"] % EVERY == 0):
+            points.append([told["step"], told["loss"]])
+        validation = told.get("validation", validation)
+    return {"loss": validation, "steps": steps, "points": points}
+
+
+def measure(runner: Runner) -> dict[str, dict[str, Any]]:
+    r"""Each model, and one without its mask, by what it is called in the picture."""
+    *masked, without = runner.all(
+        [*((trained, name, True) for name in STEPS), (trained, UNMASKED, False)]
+    )
+    return dict(zip(STEPS, masked, strict=True)) | {f"{UNMASKED}, without the mask": without}
+
+
+def report(runs: dict[str, dict[str, Any]]) -> Report:
+    r"""The table of the models, and their curves."""
+    columns = [
+        column("model", "Model"),
+        column("steps", "Steps", 0),
+        column("loss", "Loss on unseen text", 3, "nats"),
+    ]
+    return {
+        "tables": {"models": table(columns, [{"model": one, **run} for one, run in runs.items()])},
+        "figures": {
             "losses": {
                 "title": "The loss of each step",
                 "x": {"title": "Steps"},
                 "y": {"title": "Loss", "unit": "nats"},
-                "lines": lines,
+                "lines": [{"name": one, "points": run["points"]} for one, run in runs.items()],
             }
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Models of the course, half as wide, as a browser trains them",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"TIMES": 0.02},
+)
