@@ -10,6 +10,9 @@ gradients. For each such page the functions are called, a sample of its mutants 
 Only pages are run again of which the file or its test has changed since; `--all` runs them all. The
 exit status is 1 if a mutant survived, which the row tells too, or if a page is further away from an
 oracle than it may be: that makes no row.
+
+A lesson without oracles stands in a second table, with the reason, which is read from
+`tests/mutants/without_oracle.toml`.
 """
 
 import argparse
@@ -20,6 +23,8 @@ import os
 import re
 import sys
 import tempfile
+import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +36,7 @@ from tests.mutants.examine import Children, Outcome, examine, own_tests, prepare
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = Path("results/proof.json")
+REASONS = Path("tests/mutants/without_oracle.toml")
 COMMAND = "python -m tests.mutants.proof"
 # What rounding in double precision can make of a difference, and no wrong formula can.
 NEAR = 1e-10
@@ -54,6 +60,35 @@ def pages(root: Path = ROOT) -> list[Path]:
         for test in sorted((root / "tests" / "labml_nn").rglob("test_*.py"))
         if re.search(r"(?m)^ORACLES\b[^=\n]* = ", test.read_text())
     ]
+
+
+def lessons(root: Path = ROOT) -> list[Path]:
+    r"""All pages that teach: neither lists of pages nor programs."""
+    return [
+        page.relative_to(root)
+        for page in sorted((root / "labml_nn").rglob("*.py"))
+        if not page.name.startswith("_")
+        and page.name != "command.py"
+        and not {"engine", "live"} & set(page.parts)
+    ]
+
+
+def without(root: Path = ROOT) -> dict[str, str | None]:
+    r"""The lessons that have no oracles, and why; None if nobody says why."""
+    path = root / REASONS
+    entries = tomllib.loads(path.read_text())["without"] if path.exists() else []
+    with_oracles = set(pages(root))
+    found: dict[str, str | None] = {}
+    for page in lessons(root):
+        if page not in with_oracles:
+            name = page.relative_to("labml_nn").as_posix()
+            fitting = (
+                entry["reason"]
+                for entry in entries
+                if any(fnmatch(name, pattern) for pattern in entry["pages"])
+            )
+            found[row_name(page)] = next(fitting, None)
+    return found
 
 
 def sources(page: Path) -> list[str]:
@@ -145,7 +180,13 @@ def save(rows: dict[str, dict[str, Any]], known: dict[str, str], root: Path = RO
         command=COMMAND,
         sources={one: known[one] for name in rows for one in sources(there[name])},
         values={"pages": rows, "total": {"pages": len(rows), "largest": shown(largest), **total}},
-        tables={"proof": {"columns": COLUMNS, "rows": table}},
+        tables={
+            "proof": {"columns": COLUMNS, "rows": table},
+            "without": {
+                "columns": [{"name": "page", "title": "Page"}, {"name": "why", "title": "Why"}],
+                "rows": [{"page": page, "why": why} for page, why in without(root).items()],
+            },
+        },
         root=root,
     )
 
@@ -166,6 +207,10 @@ def main() -> int:
     compiled = tempfile.TemporaryDirectory()
     prepare(compiled.name)
     wrong = False
+    if not chosen:
+        # The reasons may have changed.
+        known = recorded()
+        save(known["values"].get("pages", {}), known["sources"])
     for page in chosen:
         # As they were when the run began.
         before = {one: fingerprint(ROOT / one) for one in sources(page)}

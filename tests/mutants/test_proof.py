@@ -1,5 +1,7 @@
 r"""The table of what is known about the pages: it is of today's sources, and complete."""
 
+import fnmatch
+import tomllib
 from pathlib import Path
 
 from tests.literate.projects import write
@@ -15,6 +17,18 @@ def test_each_page_with_oracles_has_a_row_of_todays_sources() -> None:
     assert proof.stale() == [], "run .venv/bin/python -m tests.mutants.proof"
     rows = proof.recorded()["values"]["pages"].keys()
     assert rows == {proof.row_name(page) for page in proof.pages()}
+
+
+def test_a_lesson_without_oracles_says_why_and_no_reason_is_left_over() -> None:
+    reasons = proof.without()
+    assert [page for page, why in reasons.items() if why is None] == []
+    (entries,) = tomllib.loads((proof.ROOT / proof.REASONS).read_text()).values()
+    assert {entry["reason"] for entry in entries} == set(reasons.values())
+    names = [page.relative_to("labml_nn").as_posix() for page in proof.lessons()]
+    for pattern in (pattern for entry in entries for pattern in entry["pages"]):
+        assert fnmatch.filter(names, pattern), pattern
+    rows = proof.recorded()["tables"]["without"]["rows"]
+    assert {row["page"]: row["why"] for row in rows} == reasons, "run make proof"
 
 
 def test_all_pages_are_near_their_oracles_and_no_mutant_survives_without_a_reason() -> None:

@@ -3,11 +3,11 @@ r"""DoRA is what peft computes; lengths and directions are apart."""
 from labml_nn.fine_tuning.dora import DoRALinear
 from labml_nn.fine_tuning.lora import adapt, adapter
 from tests.labml_nn.fine_tuning.by_peft import ALPHA, RANK, adapted, from_peft, layers, text
+from tests.labml_nn.transformers.seam import equals
 from tests.oracles.compare import largest
 
-
-def test_it_equals_what_peft_computes() -> None:
-    assert from_peft(adapted(DoRALinear), extra=("magnitude",)) < 1e-10
+ORACLES = {"peft": lambda: from_peft(adapted(DoRALinear), extra=("magnitude",))}
+test_it_equals_what_peft_computes = equals(ORACLES)
 
 
 def test_before_training_nothing_has_changed() -> None:

@@ -16,11 +16,11 @@ from tests.labml_nn.fine_tuning.by_peft import (
     layers,
     text,
 )
+from tests.labml_nn.transformers.seam import equals
 from tests.oracles.compare import largest
 
-
-def test_it_equals_what_peft_computes() -> None:
-    assert from_peft(adapted()) < 1e-10
+ORACLES = {"peft": lambda: from_peft(adapted())}
+test_it_equals_what_peft_computes = equals(ORACLES)
 
 
 def test_before_training_the_model_is_bit_for_bit_what_it_was() -> None:

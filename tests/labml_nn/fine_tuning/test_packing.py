@@ -9,6 +9,7 @@ from labml_nn.fine_tuning.packing import PackedTransformer, answer, apart, pack
 from labml_nn.training.loop import gradients
 from labml_nn.training.sampling import draw
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+from tests.labml_nn.transformers.seam import equals
 from tests.oracles.compare import largest
 
 TOKENIZER = ChatTokenizer("what is hot? cold.")
@@ -32,7 +33,8 @@ def models() -> tuple[PackedTransformer, AutoregressiveTransformer]:
     return packed, plain
 
 
-def test_a_packed_batch_has_the_loss_and_the_gradients_of_each_dialogue_alone() -> None:
+def from_each_alone() -> float:
+    r"""How far loss and gradients of a packed batch are from those of each dialogue alone."""
     packed, plain = models()
     inputs, targets = inputs_and_targets(*pack(RENDERED, LENGTH, BEGIN))
     assert inputs.shape == (LENGTH - 1, 2)
@@ -47,18 +49,23 @@ def test_a_packed_batch_has_the_loss_and_the_gradients_of_each_dialogue_alone() 
     n_counted = sum(int(counted.sum()) for _, counted in RENDERED)
     of_mine = [one.grad * n_counted for one in packed.parameters()]
     theirs = [sum(alone), *(one.grad for one in plain.parameters())]
-    assert largest([mine, *of_mine], theirs) < 1e-10
+    return largest([mine, *of_mine], theirs)
 
 
-def test_positions_and_targets_are_those_of_the_collator_of_transformers() -> None:
+def from_collator() -> float:
+    r"""How far tokens, positions and targets are from those of the collator of transformers."""
     both = [(one.tolist(), one.where(counted, -100).tolist()) for one, counted in RENDERED]
     rows = [dict(zip(("input_ids", "labels"), one, strict=True)) for one in both]
     theirs = DataCollatorWithFlattening()(rows)
     length = theirs["input_ids"].numel()
     tokens, counted = pack(RENDERED, length, BEGIN)
-    assert tokens.t().equal(theirs["input_ids"])
-    assert apart(tokens, BEGIN)[1].t().equal(theirs["position_ids"])
-    assert inputs_and_targets(tokens, counted)[1].t().equal(theirs["labels"][:, 1:])
+    mine = [tokens, apart(tokens, BEGIN)[1], inputs_and_targets(tokens, counted)[1]]
+    expected = [theirs["input_ids"], theirs["position_ids"], theirs["labels"][:, 1:]]
+    return largest([one.t() for one in mine], expected)
+
+
+ORACLES = {"each dialogue alone": from_each_alone, "the collator of transformers": from_collator}
+test_it_is_what_others_compute = equals(ORACLES)
 
 
 def test_whole_dialogues_fill_the_windows_and_the_rest_does_not_count() -> None:

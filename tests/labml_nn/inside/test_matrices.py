@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from labml_nn.inside import matrices as page
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from tests.labml_nn.transformers.seam import equals
 from tests.oracles.compare import largest
 
 SEQ_LEN, BATCH_SIZE, HEADS, D_K, N_VOCAB = 7, 2, 3, 4, 11
@@ -31,15 +32,17 @@ def model() -> AutoregressiveTransformer:
     return made.eval()
 
 
-def test_scores_come_from_qk_alone() -> None:
+def from_scores() -> float:
+    r"""How far scores of the matrices are from those of multi-head attention."""
     module, z = attention(), drawn(SEQ_LEN, BATCH_SIZE, D_MODEL)
     scores = module.get_scores(module.query(z), module.key(z)) / D_K**0.5
     qk = page.qk_matrices(module)
-    assert largest([torch.einsum("ibm,hmn,jbn->ijbh", z, qk, z)], [scores]) < 1e-10
     assert torch.linalg.matrix_rank(qk).tolist() == [D_K] * HEADS
+    return largest([torch.einsum("ibm,hmn,jbn->ijbh", z, qk, z)], [scores])
 
 
-def test_what_the_heads_add_sums_to_the_attention_of_pytorch() -> None:
+def from_pytorch() -> float:
+    r"""How far the sum of what the heads add is from PyTorch's attention."""
     module, z = attention(), drawn(SEQ_LEN, BATCH_SIZE, D_MODEL)
     theirs = nn.MultiheadAttention(D_MODEL, HEADS, bias=False).double()
     parts = (module.query, module.key, module.value)
@@ -48,7 +51,14 @@ def test_what_the_heads_add_sums_to_the_attention_of_pytorch() -> None:
     mask = causal_mask(SEQ_LEN)[..., 0]
     expected, attn = theirs(z, z, z, attn_mask=~mask, average_attn_weights=False)
     found = torch.einsum("bhij,hmn,jbn->ibm", attn, page.ov_matrices(module), z)
-    assert largest([found], [expected]) < 1e-10
+    return largest([found], [expected])
+
+
+ORACLES = {
+    "the scores of multi-head attention": from_scores,
+    "torch.nn.MultiheadAttention": from_pytorch,
+}
+test_they_are_the_attention_of_others = equals(ORACLES)
 
 
 def test_parts_of_the_stream_and_the_bias_sum_to_what_a_layer_reads() -> None:

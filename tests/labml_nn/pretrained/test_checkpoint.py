@@ -3,6 +3,7 @@ r"""A file is read as its makers read it, or refused with one sentence."""
 import json
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import torch
@@ -11,8 +12,29 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from labml_nn.pretrained.checkpoint import TYPES, read_file, read_folder, write_file
+from tests.labml_nn.transformers.seam import equals
+from tests.oracles.compare import largest
 
 INDEX = "model.safetensors.index.json"
+
+
+def from_safetensors() -> float:
+    r"""How far the numbers of each type are from those of the makers' reader, both ways."""
+    written = tensors()
+    with TemporaryDirectory() as folder:
+        mine, theirs = Path(folder, "mine.safetensors"), Path(folder, "theirs.safetensors")
+        write_file(mine, written)
+        save_file(written, theirs)
+        # Each of us reads what the other has written.
+        read = [read_file(theirs), load_file(mine)]
+        assert all(found.keys() == written.keys() for found in read)
+        assert all(
+            found[name].dtype == one.dtype for found in read for name, one in written.items()
+        )
+        # As numbers of double precision: bytes have no negative difference. While the files are
+        # there: they are mapped.
+        expected = [one.double() for one in written.values()]
+        return max(largest([found[name].double() for name in written], expected) for found in read)
 
 
 def tensors() -> dict[str, Tensor]:
@@ -22,6 +44,10 @@ def tensors() -> dict[str, Tensor]:
         found[name] = (100 * torch.randn(5, 2, 3)).to(dtype)
     empty = {"none": torch.zeros(0, 7), "end": torch.zeros(0, dtype=torch.int8)}
     return found | empty | {"one": torch.tensor(2.5)}
+
+
+ORACLES = {"safetensors": from_safetensors}
+test_it_reads_and_writes_as_its_makers_do = equals(ORACLES)
 
 
 def equal(mine: dict[str, Tensor], theirs: dict[str, Tensor]) -> bool:

@@ -8,8 +8,12 @@ from labml_nn.pretrained import gpt2 as page
 from labml_nn.pretrained.checkpoint import read_file, write_file
 from tests.labml_nn.pretrained import folders
 from tests.labml_nn.pretrained.folders import TOKENS, WEIGHTS, distance, saved
+from tests.labml_nn.transformers.seam import equals
 
-test_the_logits_are_those_of_transformers = folders.equals(page.load_gpt2, [folders.gpt2])
+ORACLES = {
+    "Hugging Face GPT-2": partial(folders.from_transformers, page.load_gpt2, [folders.gpt2]),
+}
+test_the_logits_are_those_of_transformers = equals(ORACLES)
 
 
 def test_the_form_of_the_published_file_and_another_width_inside_are_read(tmp_path: Path) -> None:

@@ -13,13 +13,17 @@ from labml_nn.pretrained.checkpoint import read_file, write_file
 from labml_nn.transformers.rotary import inverse_frequencies
 from tests.labml_nn.pretrained import folders
 from tests.labml_nn.pretrained.folders import LLAMA, SCALED, TOKENS, WEIGHTS, distance, saved
+from tests.labml_nn.transformers.seam import equals
 
 PLAIN, SLOWER = inverse_frequencies(4), inverse_frequencies(4, 100.0)
 SLOWER = page.scaled_frequencies(SLOWER, SCALED)
 
 
 TIED = [partial(folders.llama, tie_word_embeddings=tied) for tied in (True, False)]
-test_the_logits_are_those_of_transformers = folders.equals(page.load_llama3, TIED, PLAIN)
+ORACLES = {
+    "Hugging Face Llama": partial(folders.from_transformers, page.load_llama3, TIED, PLAIN),
+}
+test_the_logits_are_those_of_transformers = equals(ORACLES)
 
 
 def test_with_scaled_frequencies_in_a_new_and_in_an_old_file(tmp_path: Path) -> None:

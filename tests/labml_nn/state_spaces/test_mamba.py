@@ -6,6 +6,7 @@ from transformers import MambaConfig
 from transformers.models.mamba.modeling_mamba import MambaMixer
 
 from labml_nn.state_spaces.mamba import Mamba, selective_scan
+from tests.labml_nn.transformers.seam import equals
 from tests.oracles.compare import difference, largest
 
 # Of theirs, by the names of ours.
@@ -42,7 +43,9 @@ def test_it_is_the_layer_of_transformers() -> None:
     assert difference(mine(x), theirs(y.transpose(0, 1)).transpose(0, 1), [x], [y]) < 1e-5
 
 
-def test_the_scan_is_the_sum_of_all_that_was_written_less_what_has_decayed() -> None:
+def from_sums() -> float:
+    r"""How far the scan is from the sum of all that was written, less what has decayed."""
+    torch.manual_seed(1)
     # Seven tokens, two texts, three channels and five numbers for each.
     x, step, rates = torch.randn(7, 2, 3), torch.rand(7, 2, 3), -0.1 - torch.rand(3, 5)
     x, step, rates = x.double(), step.double(), rates.double()
@@ -53,7 +56,11 @@ def test_the_scan_is_the_sum_of_all_that_was_written_less_what_has_decayed() -> 
             left = (step[j + 1 : i + 1].sum(0).unsqueeze(-1) * rates).exp()
             weights = (left * write[j].unsqueeze(1) * read[i].unsqueeze(1)).sum(-1)
             expected[i] += weights * step[j] * x[j]
-    assert largest([selective_scan(x, step, rates, write, read)[0]], [expected]) < 1e-10
+    return largest([selective_scan(x, step, rates, write, read)[0]], [expected])
+
+
+ORACLES = {"sums over all earlier tokens": from_sums}
+test_the_scan_is_the_sum_of_all_that_was_written_less_what_has_decayed = equals(ORACLES)
 
 
 def test_no_position_sees_a_later_one() -> None:

@@ -99,9 +99,8 @@ def hugging_face() -> float:
     return difference(ours(SOURCE, TARGET), expected.transpose(0, 1), [weight], [weight])
 
 
-test_it_equals_what_others_compute = seam.equals(
-    {"torch.nn.Transformer": torch_transformer, "Hugging Face Pegasus": hugging_face}
-)
+ORACLES = {"torch.nn.Transformer": torch_transformer, "Hugging Face Pegasus": hugging_face}
+test_it_equals_what_others_compute = seam.equals(ORACLES)
 
 
 def writer(**options: float) -> EncoderDecoder:

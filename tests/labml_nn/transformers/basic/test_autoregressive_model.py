@@ -2,7 +2,6 @@ r"""The model against PyTorch's encoder, and against what its page claims."""
 
 import math
 
-import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -12,7 +11,8 @@ from labml_nn.transformers.fused_attention import FusedAttention
 from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.positional_encoding import sinusoidal_positions
 from tests.labml_nn.models import drops_out_in_training_only
-from tests.labml_nn.transformers.seam import copied, torch_layer
+from tests.labml_nn.transformers.seam import copied, equals, torch_layer
+from tests.oracles.compare import difference
 
 N_VOCAB, D_MODEL, HEADS, N_LAYERS, D_FF, SEQ_LEN = 13, 10, 5, 2, 17, 11
 
@@ -41,13 +41,22 @@ def by_pytorch(model: AutoregressiveTransformer, tokens: Tensor) -> Tensor:
     return model.generator.projection(encoder(x, mask=mask))
 
 
-@pytest.mark.parametrize("attention", [MultiHeadAttention, FusedAttention])
-@pytest.mark.parametrize("length", [1, 7, SEQ_LEN])
-def test_logits_are_those_of_pytorchs_encoder_with_the_same_weights(
-    length: int, attention: type[nn.Module]
-) -> None:
-    model, tokens = make_model(attention=attention).double(), make_tokens(length)
-    torch.testing.assert_close(model(tokens), by_pytorch(model, tokens), rtol=0, atol=1e-12)
+def from_pytorch(attention: type[nn.Module]) -> float:
+    r"""How far the logits, and their gradients, are from those of PyTorch's encoder."""
+    model, furthest = make_model(attention=attention).double(), 0.0
+    weights = [model.embed.tokens.embedding.weight]
+    for length in (1, 7, SEQ_LEN):
+        tokens = make_tokens(length)
+        mine, theirs = model(tokens), by_pytorch(model, tokens)
+        furthest = max(furthest, difference(mine, theirs, weights, weights))
+    return furthest
+
+
+ORACLES = {
+    "torch.nn.TransformerEncoder": lambda: from_pytorch(MultiHeadAttention),
+    "torch.nn.TransformerEncoder, fused attention": lambda: from_pytorch(FusedAttention),
+}
+test_logits_are_those_of_pytorchs_encoder_with_the_same_weights = equals(ORACLES, 1e-12)
 
 
 def test_layers_start_differently() -> None:
@@ -66,4 +75,7 @@ def test_dropout_acts_in_training_only() -> None:
 
 
 def test_the_recipe_has_as_many_parameters_as_its_page_says() -> None:
-    assert sum(p.numel() for p in AutoregressiveTransformer(66).parameters()) == 810_306
+    recipe = AutoregressiveTransformer(66)
+    assert sum(p.numel() for p in recipe.parameters()) == 810_306
+    assert len(recipe.embed.positions.encodings) == 64
+    assert len(make_model().embed.positions.encodings) == SEQ_LEN

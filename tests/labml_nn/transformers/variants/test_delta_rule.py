@@ -1,5 +1,6 @@
 import math
 from functools import partial
+from inspect import signature
 from itertools import product
 
 import pytest
@@ -139,3 +140,7 @@ def test_padding_at_the_end_changes_no_output_but_the_state() -> None:
     longer, after = layer.extend(x, x, x)
     assert (longer[:-2] - shorter).abs().max() < 1e-12
     assert (after - before).abs().max() > 0.01
+
+
+def test_chunks_have_64_tokens_if_nothing_is_said() -> None:
+    assert signature(delta_chunks).parameters["chunk_len"].default == 64

@@ -43,15 +43,22 @@ ORACLES = {
 test_equals_its_oracle_with_gradients = equals(ORACLES)
 
 
-def test_a_difference_of_outputs_and_one_of_gradients_are_both_seen() -> None:
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_difference_of_outputs_is_seen_in_either_direction(sign: int) -> None:
     found, x = ways(), sequences().detach()
-    handle = found["folded heads"].register_forward_hook(lambda *call: call[2] + 1e-3)
+    found["folded heads"].register_forward_hook(lambda *call: call[2] + sign * 1e-3)
     assert page.largest_differences(found, HEADS, x)["folded heads"].item() == pytest.approx(1e-3)
-    handle.remove()
 
-    # The same output, and gradients that are three times as large.
-    found = ways()
-    found["folded heads"].register_forward_hook(
-        lambda *call: call[2] + 2 * (call[2] - call[2].detach())
-    )
-    assert page.largest_differences(found, HEADS, x)["folded heads"] > 0.1
+
+def test_a_difference_of_gradients_is_seen_and_is_as_large_in_either_direction() -> None:
+    def other_gradients(share: float) -> float:
+        # The same output, and gradients that are larger by this share.
+        found = ways()
+        found["folded heads"].register_forward_hook(
+            lambda *call: call[2] + share * (call[2] - call[2].detach())
+        )
+        largest = page.largest_differences(found, HEADS, sequences().detach())
+        return largest["folded heads"].item()
+
+    assert other_gradients(2) > 0.1
+    assert other_gradients(-2) == pytest.approx(other_gradients(2))
