@@ -89,7 +89,14 @@ def notebook(
         # Without a network both are PyTorch's source, and there is nothing to forget.
         raise SystemExit("Both texts are the same. Set `corpus` to the path of a file of yours.")
     tokenizer, parts = two_texts(texts[0], texts[1][:300_000])
-    first, first_held, second, second_held = (part.to(device) for part in parts)
+    first, first_held, second, second_held = parts
+
+    # The texts go where the model is, once and for all: the batches are cut out of them there, and
+    # a copy in each step would cost time.
+    first = first.to(device)
+    first_held = first_held.to(device)
+    second = second.to(device)
+    second_held = second_held.to(device)
     found = {}
 
     # The loss on both texts; it is kept for the picture.

@@ -43,18 +43,26 @@ class RightCache(RightRotary):
         The result is that of the whole text.
         """
         # One entry for each part that was read, and how many positions that is.
-        keys, values, outputs, offset = [], [], [], 0
+        keys: list[Tensor] = []
+        values: list[Tensor] = []
+        outputs: list[Tensor] = []
+        offset = 0
         for part in parts:
             # Heads before positions, as in the right attention.
             shape = (*part.shape[:2], self.heads, self.d_k)
-            layers = (self.query, self.key, self.value)
-            query, key, value = (layer(part).view(shape).transpose(1, 2) for layer in layers)
+
+            # Only the new positions go through the three layers: keys and values of the others are
+            # in the cache, and their queries aren't needed any more.
+            query = self.query(part).view(shape).transpose(1, 2)
+            key = self.key(part).view(shape).transpose(1, 2)
+            value = self.value(part).view(shape).transpose(1, 2)
 
             # The first of them comes after all that was read.
             query, key = self.turn(query, offset), self.turn(key, offset)
 
             # What is new goes into the cache first, because a position also sees itself.
-            keys, values = [*keys, key], [*values, value]
+            keys.append(key)
+            values.append(value)
             key, value = torch.cat(keys, dim=2), torch.cat(values, dim=2)
 
             # The new positions are the last ones: a piece of the lower right corner.
@@ -144,9 +152,10 @@ class RightGrouped(RightAttention):
         The shapes are those of the [right attention](right_attention.py#RightAttention.forward).
         """
         # There are fewer heads of keys: their number is what is left, -1.
-        layers = (self.query, self.key, self.value)
         shape = (*x.shape[:2], -1, self.d_k)
-        query, key, value = (layer(x).view(shape).transpose(1, 2) for layer in layers)
+        query = self.query(x).view(shape).transpose(1, 2)
+        key = self.key(x).view(shape).transpose(1, 2)
+        value = self.value(x).view(shape).transpose(1, 2)
 
         # Heads 0 and 1 get the first key, heads 2 and 3 the second.
         key, value = (z.repeat_interleave(2, dim=1) for z in (key, value))

@@ -70,15 +70,22 @@ class RightDecoding(RightAttention):
         The result must be that of the whole, `[batch_size, seq_len, d_model]`.
         """
         # One entry for each part that was read.
-        keys, values, outputs = [], [], []
+        keys: list[Tensor] = []
+        values: list[Tensor] = []
+        outputs: list[Tensor] = []
         for part in x.split(n_new, dim=1):
             # Heads before positions, as in the attention.
             shape = (*part.shape[:2], self.heads, self.d_k)
-            layers = (self.query, self.key, self.value)
-            query, key, value = (layer(part).view(shape).transpose(1, 2) for layer in layers)
+
+            # Only the new positions go through the three layers: keys and values of the others are
+            # in the cache, and their queries aren't needed any more.
+            query = self.query(part).view(shape).transpose(1, 2)
+            key = self.key(part).view(shape).transpose(1, 2)
+            value = self.value(part).view(shape).transpose(1, 2)
 
             # What is new goes into the cache first, because a position also sees itself.
-            keys, values = [*keys, key], [*values, value]
+            keys.append(key)
+            values.append(value)
             key, value = torch.cat(keys, dim=2), torch.cat(values, dim=2)
 
             # The new positions are the *last* ones: a piece of the lower right corner.

@@ -61,8 +61,9 @@ class RightRotary(RightAttention):
         """
         # Heads before positions, as in the right attention.
         shape = (*x.shape[:2], self.heads, self.d_k)
-        layers = (self.query, self.key, self.value)
-        query, key, value = (layer(x).view(shape).transpose(1, 2) for layer in layers)
+        query = self.query(x).view(shape).transpose(1, 2)
+        key = self.key(x).view(shape).transpose(1, 2)
+        value = self.value(x).view(shape).transpose(1, 2)
 
         # Values have no positions: only scores should depend on distances.
         query, key = self.turn(query, offset), self.turn(key, offset)

@@ -97,9 +97,11 @@ def share(in_turns: bool) -> Step:
 
         # Two heads in a row share one key. In turns, head 0 would share it with head 2.
         if in_turns:
-            key, value = (z.repeat(1, times, 1, 1) for z in (key, value))
+            key = key.repeat(1, times, 1, 1)
+            value = value.repeat(1, times, 1, 1)
         else:
-            key, value = (z.repeat_interleave(times, dim=1) for z in (key, value))
+            key = key.repeat_interleave(times, dim=1)
+            value = value.repeat_interleave(times, dim=1)
         return s | {"heads": [query, key, value]}
 
     return step
@@ -162,9 +164,8 @@ def rotary(
         query, key, value = s["heads"]
 
         # Values are never turned.
-        query, key = (
-            turn(z, table, pairs, base, sign) for z, sign in zip((query, key), turns, strict=True)
-        )
+        query = turn(query, table, pairs, base, turns[0])
+        key = turn(key, table, pairs, base, turns[1])
         return s | {"heads": [query, key, value]}
 
     return step
