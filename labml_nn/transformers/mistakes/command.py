@@ -12,8 +12,9 @@ python -m labml_nn.transformers.mistakes transformers:RoFormerForCausalLM
 
 **In:** a class, in a file or in an installed module. **Out:** what the
 [tests of an attention](attention_tests.py) or of [a whole model](language_model.py) say about it,
-and an exit status of 0 if that is nothing. To make an object of the class, its arguments are
-guessed from their names. What was guessed is printed, and `--arguments` says it better.
+with the line that a mistake is likely in, and an exit status of 0 if that is nothing. Its
+arguments, and the way to call it, [are guessed](guesses.py), as where you [paste it](pasted.py).
+What was guessed is printed, and `--arguments` says it better.
 
 A class of the transformers library is made from a [tiny configuration](tiny.py).
 """
@@ -24,32 +25,16 @@ import importlib.util
 import inspect
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import torch
 from torch import nn
 
 from labml_nn.transformers.mistakes.attention_tests import find_mistakes
+from labml_nn.transformers.mistakes.guesses import SIZES, guess_arguments
 from labml_nn.transformers.mistakes.language_model import find_in_language_model
+from labml_nn.transformers.mistakes.pasted import best_way, is_model, shown
+from labml_nn.transformers.mistakes.pasted_text import line_of
 from labml_nn.transformers.mistakes.tiny import tiny
-
-# The sizes of what is made: three heads of width 8.
-D_MODEL, HEADS, N_VOCAB = 24, 3, 64
-
-# What constructors call them.
-WORDS: dict[str, tuple[Any, str]] = {
-    "width": (D_MODEL, "d_model n_embd embed_dim d_embed d_in d_out dim hidden_size width d"),
-    "heads": (HEADS, "heads n_head n_heads num_heads nhead h num_attention_heads n_kv_head"),
-    "vocabulary": (N_VOCAB, "n_vocab vocab_size n_tokens num_embeddings"),
-    "length": (64, "block_size max_len context_length seq_len max_seq_len ctx_len n_positions"),
-    "layers": (2, "n_layer n_layers num_layers depth num_hidden_layers"),
-    "inside": (48, "d_ff hidden_dim mlp_dim d_hidden ffn_dim"),
-    # Dropout would only be in the way, and a mask table has a length.
-    "dropout": (0.0, "dropout dropout_prob attn_pdrop drop p"),
-    "flag": (False, "bias qkv_bias"),
-}
-GUESSES = {name: value for value, names in WORDS.values() for name in names.split()}
 
 
 def load(name: str) -> type[nn.Module]:
@@ -82,37 +67,11 @@ def load(name: str) -> type[nn.Module]:
     return getattr(module, wanted)
 
 
-def guess(kind: type) -> dict[str, Any]:
-    r"""
-    ## Guess the arguments
-
-    By their names. One that has no default and no known name is an error that says so.
-    """
-    # What has a default and no size is left as it is.
-    found = {}
-    for name, parameter in inspect.signature(kind.__init__).parameters.items():
-        # The object itself, and whatever else may be given.
-        if name in ("self", "args", "kwargs") or parameter.kind in (
-            parameter.VAR_POSITIONAL,
-            parameter.VAR_KEYWORD,
-        ):
-            continue
-        # One object with all sizes, as nanoGPT has it.
-        # Each size is there under all of its names.
-        if name in ("config", "cfg", "args"):
-            found[name] = SimpleNamespace(**GUESSES)
-        # A size. A bias stays as the class wants it.
-        elif name in GUESSES and (parameter.default is parameter.empty or name != "bias"):
-            found[name] = GUESSES[name]
-        # Nobody can guess what this is.
-        elif parameter.default is parameter.empty:
-            raise ValueError(f"{kind.__name__} wants {name}: say it by --arguments 'dict(...)'")
-    return found
-
-
 def make(kind: type[nn.Module], arguments: str | None) -> nn.Module:
     r"""
     ## Make one of the class
+
+    An argument that has no default and no known name is an error that says so.
     """
     # What was said is a line of Python of your own.
     if arguments:
@@ -124,23 +83,38 @@ def make(kind: type[nn.Module], arguments: str | None) -> nn.Module:
         # Two layers, a width of 32.
         return kind(tiny(config_class))
 
+    # By their names, as on the page where code is pasted. What a configuration needs is known by
+    # what its file reads from it.
+    text = Path(inspect.getfile(kind)).read_text(encoding="utf-8")
+    guessed, unknown = guess_arguments(kind, text)
+    # Nobody can guess what this is.
+    if unknown:
+        raise ValueError(f"{kind.__name__} wants {unknown[0]}: say it by --arguments 'dict(...)'")
+
     # What was guessed is shown, so that a wrong guess can be seen.
-    found = guess(kind)
-    shown = {n: "sizes" if isinstance(v, SimpleNamespace) else v for n, v in found.items()}
-    print(f"{kind.__name__}({', '.join(f'{n}={v}' for n, v in shown.items())})")
-    return kind(**found)
+    print(f"{kind.__name__}({', '.join(f'{n}={shown(v)}' for n, v in guessed.items())})")
+    return kind(**guessed)
 
 
-def is_model(module: nn.Module) -> bool:
+def examine(module: nn.Module, width: int, heads: int) -> dict[str, str]:
     r"""
-    ## A whole model, or an attention?
+    ## Test it
 
-    A model has a table with a vector for each token.
+    From the names of the tests that fail to sentences.
     """
-    # Tables of relative positions are smaller than a vocabulary.
-    tables = [one for one in module.modules() if isinstance(one, nn.Embedding)]
-    # The vocabulary of what is made here is known.
-    return any(table.num_embeddings >= N_VOCAB for table in tables)
+    # An attention reads vectors, in one way or another. (One may have a table of positions.)
+    way, failed = best_way(module, {}, width)
+    if way:
+        mask = f", mask {way.name}: {way.mask}" if way.name else ""
+        print(f"an attention: {way.layout}, inputs: {way.inputs}{mask}")
+        return find_mistakes(module, width, heads, way)
+
+    # A model reads tokens: three texts of twelve, without the first three, which may be special.
+    if is_model(module):
+        return find_in_language_model(module, torch.randint(3, SIZES["n_vocab"], (3, 12)))
+
+    # It can't be called, and the first error says why.
+    return {"runs": failed}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -153,8 +127,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("name", metavar="FILE:CLASS", help="or MODULE:CLASS")
     parser.add_argument("--arguments", metavar="PYTHON", help="a dict, in place of guesses")
     # An attention that was made by hand may have other sizes.
-    parser.add_argument("--heads", type=int, default=HEADS, help="of an attention")
-    parser.add_argument("--width", type=int, default=D_MODEL, help="of an attention")
+    parser.add_argument("--heads", type=int, default=SIZES["heads"], help="of an attention")
+    parser.add_argument("--width", type=int, default=SIZES["d_model"], help="of an attention")
     said = parser.parse_args(arguments)
 
     # The same weights each time.
@@ -162,21 +136,20 @@ def main(arguments: list[str] | None = None) -> int:
 
     # What is wrong with the command is told in a sentence.
     try:
-        module = make(load(said.name), said.arguments)
+        kind = load(said.name)
+        module = make(kind, said.arguments)
     # Nothing was tested: that is another exit status than a test that fails.
     except (ValueError, AttributeError, ImportError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    # Three texts of twelve tokens, without the first three, which may be special.
-    if is_model(module):
-        tokens = torch.randint(3, N_VOCAB, (3, 12))
-        found = find_in_language_model(module, tokens)
-    # An attention is told by its width and heads.
-    else:
-        found = find_mistakes(module, said.width, said.heads)
-    # One line for each test that fails, as in the assertion.
+
+    # One line for each test that fails, as in the assertion, and where it is likely to be mended.
+    # Other classes of the file have lines that look alike.
+    lines, first = inspect.getsourcelines(kind)
+    found = examine(module, said.width, said.heads)
     for name, sentence in found.items():
-        print(f"* {name}: {sentence}")
+        line = line_of(sentence, "".join(lines))
+        print(f"* {name}: {sentence}" + (f" (line {first + line - 1}?)" if line else ""))
 
     # The last line says it in short.
     print(f"{len(found)} of the tests fail" if found else "all tests pass")

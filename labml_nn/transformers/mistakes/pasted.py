@@ -51,7 +51,9 @@ def badness(attention: nn.Module, way: Way, x: Tensor) -> int:
     return sum(bool(test(attention, lambda x: way(attention, x), x)) for test in tests)
 
 
-def best_way(attention: nn.Module, answers: dict[str, Any]) -> tuple[Way | None, str]:
+def best_way(
+    attention: nn.Module, answers: dict[str, Any], d_model: int = SIZES["d_model"]
+) -> tuple[Way | None, str]:
     r"""
     ## The way in which it does best
 
@@ -60,7 +62,7 @@ def best_way(attention: nn.Module, answers: dict[str, Any]) -> tuple[Way | None,
     # The same input for all ways: 5 sequences of 7 tokens. If there were as many sequences as
     # tokens, a mask would fit along both axes.
     torch.manual_seed(1)
-    x = torch.randn(5, 7, SIZES["d_model"])
+    x = torch.randn(5, 7, d_model)
     # Nothing is found yet, and anything is better than that.
     best, fewest, failed = None, math.inf, ""
     for way in ways(attention.forward, answers):

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from torch import nn
 
-from labml_nn.transformers.mistakes.command import guess, load, main
+from labml_nn.transformers.mistakes.command import load, main
 
 WRONG = """
 import torch
@@ -23,6 +23,15 @@ class MyAttention(nn.Module):
         q, k, v = (z.view(b, n, self.heads, -1).transpose(1, 2) for z in parts)
         weights = (q @ k.transpose(-2, -1) * (d // self.heads) ** -0.5).softmax(dim=-1)
         return self.out((weights @ v).transpose(1, 2).reshape(b, n, d))
+
+
+class Wide(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, query, key, value, attn_mask):
+        return self.inner(query, key, value, attn_mask=attn_mask, need_weights=False)
 
 
 class MyModel(nn.Module):
@@ -52,16 +61,32 @@ def test_an_attention_is_made_by_guesses_and_its_mistake_named(
 ) -> None:
     assert main([f"{file(tmp_path)}:MyAttention"]) == 1
     printed = capsys.readouterr().out
-    assert "MyAttention(config=sizes)" in printed
-    assert "* comparison: there is no causal mask" in printed
+    assert "MyAttention(config=n_embd=24, n_head=3)\n" in printed
+    assert "an attention: batch first, inputs: 1\n" in printed
+    named = next(line for line in printed.splitlines() if line.startswith("* comparison"))
+    assert "there is no causal mask" in named
+    assert named.endswith(" (line 17?)")
     assert printed.endswith("2 of the tests fail\n")
+
+
+def test_the_way_to_call_it_is_found_and_its_sizes_can_be_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "dict(inner=__import__('torch').nn.MultiheadAttention(20, 5))"
+    name = f"{file(tmp_path)}:Wide"
+    assert main([name, "--arguments", said, "--width", "20", "--heads", "5"]) == 0
+    printed = capsys.readouterr().out
+    assert "an attention: sequence first, inputs: 3, mask attn_mask: true hides\n" in printed
+    # With another width it runs in no way, and the first error says why.
+    assert main([name, "--arguments", said]) == 1
+    assert "* runs: " in capsys.readouterr().out
 
 
 def test_a_model_is_told_from_an_attention(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([f"{file(tmp_path)}:MyModel"]) == 0
-    assert "MyModel(vocab_size=64, n_embd=24, dropout=0.0)" in capsys.readouterr().out
+    assert "MyModel(vocab_size=19, n_embd=24, dropout=0.1)" in capsys.readouterr().out
     said = "dict(vocab_size=64, n_embd=8)"
     assert main([f"{file(tmp_path)}:MyModel", "--arguments", said]) == 0
     assert capsys.readouterr().out == "all tests pass\n"
@@ -79,4 +104,3 @@ def test_what_can_not_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
         assert main([name]) == 2
     assert "Odd wants colour" in capsys.readouterr().err
     assert load("torch.nn:Linear") is nn.Linear
-    assert guess(nn.MultiheadAttention) == {"embed_dim": 24, "num_heads": 3, "dropout": 0.0}
