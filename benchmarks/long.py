@@ -9,7 +9,6 @@ reach 1.394 in 25 minutes; nothing else may run on the machine meanwhile, for it
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +21,23 @@ SEED = 1
 PROMPT, WRITTEN = "ROMEO:\n", 400
 # Settings other than those of the preset: none, but for a look whether it runs.
 SETTINGS: list[str] = []
+FOLDER = ROOT / "runs" / "long" / "trained"
 COMMAND = "labml_nn.training.engine"
 SOURCES = definitions.files_of(f"{COMMAND}.command_line")
 
 
 def trained(seed: int) -> dict[str, Any]:
-    r"""The result that the command tells, its history, and the sample at its end."""
-    with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-m", COMMAND, "--preset", "long", "--seed", str(seed), "--json"]
-        words += ["--runs", folder, "--prompt", PROMPT, "--sample-length", str(WRITTEN), *SETTINGS]
-        told = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
-        before, _, last = told.strip().rpartition("\n")
-        result = json.loads(last)
-        lines = (Path(result["run"]) / "history.jsonl").read_text(encoding="utf-8").splitlines()
+    r"""
+    The result that the command tells, its history, and the sample at its end.
+
+    The folder of the run stays, with its weights: others measure the same model.
+    """
+    words = [sys.executable, "-m", COMMAND, "--preset", "long", "--seed", str(seed), "--json"]
+    words += ["--runs", str(FOLDER), "--prompt", PROMPT, "--sample-length", str(WRITTEN), *SETTINGS]
+    told = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+    before, _, last = told.strip().rpartition("\n")
+    result = json.loads(last)
+    lines = (Path(result["run"]) / "history.jsonl").read_text(encoding="utf-8").splitlines()
     # The sample is what is printed between the description and the last line.
     sample = before[before.rindex(f"run {result['run']}") :].partition("\n")[2].strip("\n")
     return {"result": result, "history": [json.loads(line) for line in lines], "sample": sample}

@@ -22,10 +22,12 @@ Read the pages in this order. Each needs those before it:
 3. [Sampling](sampling.py): text from a model, in ten lines
 4. [The training loop](loop.py): predict, compare, differentiate, move
 5. [An honest loss](leaks.py): how to find out that a model cheats
+6. [The rules of a measurement](rules.py): what makes a loss comparable, tested from outside
 
 The [transformer](../transformers/basic/autoregressive_experiment.py) puts them to use. These pages
 can be read at any time:
 
+* [Averaging predictions](averaging.py) of a network and of counted letters
 * [Sampling strategies](strategies.py): top-k, top-p and min-p
 * [Byte-pair encoding](../basics/byte_pairs.py) in place of characters
 * [Device and precision](device.py): CPU or GPU, 32 or 16 bits

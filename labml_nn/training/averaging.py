@@ -1,0 +1,175 @@
+r"""
+---
+title: Averaging Predictions
+summary: A network and counted letters are wrong in different places, so an average is better.
+know: rules.py
+paper:
+  title: Adaptive Weighing of Context Models for Lossless Data Compression
+  authors: Mahoney
+  year: 2005
+  link: https://cs.fit.edu/~mmahoney/compression/cs200516.pdf
+terms:
+  ensemble: Several models whose predictions are averaged.
+---
+
+A network knows what its training text is like. A name that only comes up in another text, on every
+page of it, is news each time, once the page before is beyond the context. A table that [counts
+letters](counting.py) while it reads has seen the name forty times, and knows little else. So
+predict with both, and learn while you read which of them to trust.
+
+**In:** the predictions of several models for each token of a text. **Out:** one prediction for
+each, by the [rules of a measurement](rules.py): it is said before the token is seen.
+
+The average is that of the *logarithms*, with a weight $w_k$ for each model:
+
+$$
+p(x) \propto \exp \Big( \sum_k w_k \log p_k(x) \Big)
+$$
+
+A model that finds a token impossible can rule it out for all. With an average of the probabilities
+themselves, a model can only add tokens, not rule any out.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from labml_nn.training.counting import BackOff
+
+
+@torch.no_grad()
+def sliding(model: nn.Module, tokens: Tensor, seq_len: int, stride: int) -> Tensor:
+    r"""
+    ## A network on a long text
+
+    The logarithms of its probabilities for each token after the first, `[n - 1, n_vocab]`.
+
+    The [usual windows](data.py#fixed_windows) lie side by side, so the first token of each has
+    hardly any context. Here a window moves on by `stride` tokens, and only its last `stride`
+    predictions are taken. All others were made before, with less context.
+    """
+    # Dropout is for training.
+    model.eval()
+    rows = []
+    n_predictions = len(tokens) - 1
+    for start in range(0, n_predictions, stride):
+        # A whole window, whose last `stride` predictions are new. (Where it begins must not depend
+        # on where the text ends: that would be a look ahead.)
+        begin = max(0, start + stride - seq_len)
+        end = min(start + stride, n_predictions)
+        logits = model(tokens[begin:end].unsqueeze(1)).squeeze(1)
+
+        # What came before `start` has its prediction.
+        rows.append(logits[start - begin :].log_softmax(dim=-1))
+    return torch.cat(rows)
+
+
+class Reader(BackOff):
+    r"""
+    ## Counting what is read
+
+    The [counts](counting.py#BackOff) of a text, to which those of another one are added, letter by
+    letter.
+    """
+
+    def read(self, context: str, letter: str) -> None:
+        r"""
+        ### Add one letter
+
+        To all contexts before it, the empty one first.
+        """
+        for length in range(len(context) + 1):
+            shorter = context[len(context) - length :]
+
+            # A letter that never followed this context is one more different letter.
+            if not self.count[shorter + letter]:
+                self.different[shorter] += 1
+
+            # It came up once more, and so did its context.
+            self.count[shorter + letter] += 1
+            self.total[shorter] += 1
+
+    def log_probabilities(self, text: str, learns: bool) -> Tensor:
+        r"""
+        ### Predict each letter of a text
+
+        `[n - 1, n_vocab]`, as from a network. If it `learns`, each letter is counted once it was
+        predicted.
+        """
+        rows = []
+        for place in range(1, len(text)):
+            # The last letters before it.
+            context = text[max(0, place - self.n_letters) : place]
+            rows.append([self.probability(symbol, context) for symbol in self.symbols])
+
+            # Only now may it be looked at.
+            if learns:
+                self.read(context, text[place])
+        return torch.tensor(rows).log()
+
+
+def average(
+    log_probabilities: Tensor, targets: Tensor, rate: float = 0.002
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ## The average
+
+    * `log_probabilities` are those of all models, `[n_models, n, n_vocab]`
+    * `targets` are the tokens that came, `[n]`
+    * `rate` is the learning rate of the weights
+
+    It gives the probabilities, `[n, n_vocab]`, and the weights after each token, `[n, n_models]`.
+    """
+    # At first the first model is trusted alone.
+    weights = torch.zeros(len(log_probabilities))
+    weights[0] = 1.0
+
+    # One prediction after the other.
+    predicted = []
+    history = []
+    for now, target in zip(log_probabilities.unbind(1), targets, strict=True):
+        # The softmax divides by the sum: it is a distribution again.
+        p = (weights @ now).softmax(dim=-1)
+        predicted.append(p)
+
+        # The gradient of $-\ln p(x)$: what a model expected of its own logarithm, less what came. A
+        # model that was better than the average expected gets more weight.
+        gradient = now @ p - now[:, target]
+        weights = weights - rate * gradient
+        history.append(weights)
+    return torch.stack(predicted), torch.stack(history)
+
+
+def example(n_vocab: int = 3, n: int = 13) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    “abcabc…”, predicted by a network that only guesses and by a table that counts what it reads.
+    Soon the average trusts the table.
+
+    ### Exercises
+
+    ??? question "Why is the average that of logarithms?"
+        - [ ] It is faster.
+            - Both take one pass over the vocabulary.
+        - [x] A model that is sure can then overrule one that isn't.
+            - Yes. Logarithms add up: where one model guesses, its logarithms are all equal, and
+              the softmax takes them out again.
+        - [ ] Probabilities can't be averaged.
+            - They can, and the result sums to one. But then half of a guess remains in it.
+
+    ??? question "Why may the table learn from the text that it is scored on?"
+        It predicts each letter before it counts it. That breaks none of [the rules](rules.py).
+
+    ??? question "The weights sum to more than one. Is that a mistake?"
+        No. The softmax divides by the sum, so the result is a distribution for any weights. With
+        larger ones it is bolder.
+    """
+    # What follows what is certain here.
+    symbols = "abc"[:n_vocab]
+    text = (symbols * n)[:n]
+    targets = torch.tensor([symbols.index(letter) for letter in text[1:]])
+
+    # All letters are equally likely, says the network.
+    guessing = torch.full([n - 1, n_vocab], 1 / n_vocab).log()
+    counted = Reader("", 1, symbols).log_probabilities(text, learns=True)
+    return average(torch.stack([guessing, counted]), targets, rate=0.5)

@@ -1,0 +1,145 @@
+r"""
+---
+title: The Rules of a Measurement
+summary: Four rules make a loss comparable, and each of them can be tested from outside.
+know: leaks.py
+terms:
+  bits per character: The loss in nats, divided by ln 2.
+---
+
+A [loss](averaging.py) says how good a model is only if nobody has helped it. In the spring of 2026
+a contest for small models closed entries that had: some [learned a token before they predicted
+it](../transformers/mistakes/measuring.py), and the probabilities of others summed to more than one.
+Its participants wrote down [what makes a score
+valid](https://github.com/openai/parameter-golf/pull/1017).
+
+So let a measurement hand in no loss at all. It hands in what it predicted, a *distribution* for
+each token, and the loss is computed here. That leaves four rules:
+
+* **One distribution for each token** after the first. No token is left out, none is scored twice.
+* **It sums to one**, over all tokens that could come.
+* **It is causal:** a prediction doesn't change if the token that it is about, or a later one, does.
+* **One pass from left to right:** a prediction is the same if the text ends behind it. So nothing
+  waits for the end of the text, and no second round corrects the first.
+
+**In:** a function that measures, and a text. **Out:** the rules that it breaks. A model may learn
+while it reads: that breaks none of them, as long as it predicts first.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from labml_nn.training.leaks import spread
+
+# A measurement: from tokens `[n]` to probabilities `[n - 1, n_vocab]`.
+Measurement = Callable[[Tensor], Tensor]
+
+# Rounding makes a hundredth of this.
+NEAR = 1e-4
+
+
+def score(measure: Measurement, tokens: Tensor) -> float:
+    r"""
+    ## The loss
+
+    In nats a token: the mean of $-\ln p$ of the tokens that came.
+    """
+    # Row $i$ predicts token $i + 1$.
+    probabilities = measure(tokens)
+    came = probabilities.gather(1, tokens[1:].unsqueeze(1))
+
+    # Only here is the answer looked up.
+    return -came.log().mean().item()
+
+
+def broken_rules(
+    measure: Measurement, tokens: Tensor, n_vocab: int, n_places: int = 5
+) -> list[str]:
+    r"""
+    ## The rules that a measurement breaks
+
+    `tokens` can be a short piece of the text, `[n]`: it is measured twice for each of `n_places`.
+    """
+    # More or fewer rows than tokens: nothing else can be compared then.
+    probabilities = measure(tokens)
+    wanted = [len(tokens) - 1, n_vocab]
+    if list(probabilities.shape) != wanted:
+        return [f"one distribution for each token: {list(probabilities.shape)}, not {wanted}"]
+
+    # Negative numbers could make up for too large ones.
+    broken = []
+    sums = probabilities.sum(dim=1)
+    if (probabilities < 0).any() or not torch.allclose(sums, torch.ones_like(sums), atol=NEAR):
+        broken.append(f"it sums to one: one of the sums is {sums[(sums - 1).abs().argmax()]:.3f}")
+
+    # Other tokens from a place on. What was predicted up to that place can't know of them.
+    for place in spread(len(tokens) - 1, n_places):
+        before = probabilities[: place + 1]
+        other = tokens.clone()
+        other[place + 1 :] = (other[place + 1 :] + 1) % n_vocab
+        if not torch.allclose(measure(other)[: place + 1], before, atol=NEAR):
+            broken.append(f"it is causal: token {place + 1} or a later one changes its prediction")
+            break
+
+        # The same text, which ends behind that place.
+        if not torch.allclose(measure(tokens[: place + 2]), before, atol=NEAR):
+            broken.append(f"one pass: where the text ends changes the prediction of {place + 1}")
+            break
+    return broken
+
+
+def example(n_tokens: int = 13, n_vocab: int = 7) -> dict[str, list[str]]:
+    r"""
+    ## Example
+
+    An honest measurement that learns while it reads, and four that aren't honest.
+
+    ### Exercises
+
+    ??? question "The best of ten learning rates is chosen by this loss. Which rule is broken?"
+        - [ ] It is causal.
+            - Each of the ten measurements is causal, and the best one is, too.
+        - [ ] One pass from left to right.
+            - Each of them reads the text once, and what it hands in depends on no end.
+        - [x] None of the four, and the loss is still a little too low.
+            - Yes. Which rate is best was learned from the whole text. No test from outside can see
+              that: choose it on another text, or while you read.
+
+    ??? question "Why are distributions handed in, and not losses?"
+        A loss is about the token that came. Whether the others have their share can't be seen in
+        it.
+
+    ??? question "A model skips the tokens that it is unsure of. Which rule stops it?"
+        The first: it has fewer distributions than there are tokens.
+    """
+
+    def counting(tokens: Tensor) -> Tensor:
+        # How often each token came so far. All begin at one.
+        counts = torch.ones(n_vocab)
+        rows = []
+        for token in tokens[:-1]:
+            # The token that was read is counted, and then the next one is predicted.
+            counts[token] += 1
+            rows.append(counts / counts.sum())
+        return torch.stack(rows)
+
+    def too_early(tokens: Tensor) -> Tensor:
+        # One row further: each prediction has counted what it is about.
+        return counting(torch.cat([tokens[1:], tokens[-1:]]))
+
+    def knows_the_length(tokens: Tensor) -> Tensor:
+        # Bolder predictions in a longer text, whatever its tokens are.
+        return (counting(tokens) * len(tokens)).softmax(dim=1)
+
+    # In the order of the rules.
+    measurements = {
+        "honest": counting,
+        "leaves one out": lambda tokens: counting(tokens)[1:],
+        "too much": lambda tokens: 1.1 * counting(tokens),
+        "too early": too_early,
+        "knows the length": knows_the_length,
+    }
+    tokens = torch.randint(n_vocab, (n_tokens,))
+    return {name: broken_rules(one, tokens, n_vocab) for name, one in measurements.items()}
