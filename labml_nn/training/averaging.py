@@ -113,11 +113,11 @@ def average(
     r"""
     ## The average
 
-    * `log_probabilities` are those of all models, `[n_models, n, n_vocab]`
-    * `targets` are the tokens that came, `[n]`
+    * `log_probabilities` are those of all models, with an axis for the models before the others
+    * `targets` are the tokens that came, `[n - 1]`
     * `rate` is the learning rate of the weights
 
-    It gives the probabilities, `[n, n_vocab]`, and the weights after each token, `[n, n_models]`.
+    It gives the probabilities, `[n - 1, n_vocab]`, and the weights of the models after each token.
     """
     # At first the first model is trusted alone.
     weights = torch.zeros(len(log_probabilities))
@@ -165,11 +165,12 @@ def example(n_vocab: int = 3, n: int = 13) -> tuple[Tensor, Tensor]:
         larger ones it is bolder.
     """
     # What follows what is certain here.
-    symbols = "abc"[:n_vocab]
+    symbols = "".join(chr(ord("a") + at) for at in range(n_vocab))
     text = (symbols * n)[:n]
-    targets = torch.tensor([symbols.index(letter) for letter in text[1:]])
 
-    # All letters are equally likely, says the network.
-    guessing = torch.full([n - 1, n_vocab], 1 / n_vocab).log()
+    # All letters are equally likely, says a network whose logits are zero.
+    network = nn.Embedding.from_pretrained(torch.zeros(n_vocab, n_vocab))
+    tokens = torch.tensor([symbols.index(letter) for letter in text])
+    guessing = sliding(network, tokens, seq_len=5, stride=2)
     counted = Reader("", 1, symbols).log_probabilities(text, learns=True)
-    return average(torch.stack([guessing, counted]), targets, rate=0.5)
+    return average(torch.stack([guessing, counted]), tokens[1:], rate=0.5)
