@@ -4,7 +4,9 @@ title: Pages
 summary: Notes and code become one Markdown document a page.
 ---
 
-* [templates](templates.py): where all HTML of the tool is written.
+* [page](page.py): the rows of a source become one Markdown document, by the templates in the folder
+  `templates`, which hold its HTML.
+* [templates](templates.py): how these are loaded.
 * [links](links.py): notes link to source files; the site links to pages; both work.
 * [highlight](highlight.py): code becomes HTML, line by line.
 * [columns](columns.py): notes stand left of their code, unless one of the two would leave the
@@ -25,7 +27,6 @@ summary: Notes and code become one Markdown document a page.
   that the result has.
 * [notes](notes.py): a note becomes Markdown that every engine reads alike, and what it claims is
   checked.
-* [page](page.py): the rows of a source become one Markdown document.
 * [documents](documents.py): pages that are written by hand, and lie where the repository wants
   them.
 * [steps](steps.py), [programs](programs.py) and [path](path.py): pages that are read in an order,
