@@ -127,7 +127,8 @@ def _difference(
     default: tuple[str, str] | None,
 ) -> Difference | None:
     r"""
-    None, if the line isn't there exactly once: then the class is shown as it is.
+    None, if the line isn't there exactly once, or if the class has no docstring whose heading could
+    name the change: then the class is shown as it is.
     """
     values = _assigned(definition)
     texts = [values.get(setting[key]) for key in ("before", "after")]
@@ -139,11 +140,11 @@ def _difference(
     of = pages.get(path)
     whole = of.definition_named(name) if of else None
     places = [*_places(of, whole, old)] if whole and old else []
-    if len(places) != 1:
+    docstring = next((row for row in rows(source) if row.documents == definition), None)
+    if len(places) != 1 or docstring is None:
         return None
     first, last, text, at = places[0]
     after = text[:at] + new + text[at + len(old) :]
-    docstring = next(row for row in rows(source) if row.documents == definition)
     return Difference(
         source,
         definition,

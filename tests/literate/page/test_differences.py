@@ -97,6 +97,11 @@ class NotThere(Wrong):
     wrong = "6 * x"
 
 
+class Untold(Wrong):
+    right = "2 * x"
+    wrong = "4 * x"
+
+
 class Plain:
     r"""
     ## No difference
@@ -166,7 +171,7 @@ def code(shown: Shown, name: str) -> list[tuple[str, str]]:
     return [(kinds[one.tag], "".join(one.find("span").itertext())) for one in lines]
 
 
-def test_only_classes_below_the_base_whose_line_is_there_once_are_found() -> None:
+def test_only_classes_below_the_base_with_a_heading_whose_line_is_there_once_are_found() -> None:
     found = changes().differences
     assert list(found) == [("pkg/wrongs.py", "Thrice"), ("pkg/wrongs.py", "Elsewhere")]
     one = found["pkg/wrongs.py", "Thrice"]
