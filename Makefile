@@ -30,7 +30,7 @@ endif
 # The folder of the built website, for `make purge`.
 SITE ?= site
 
-# Arguments for the program that `make test`, `make train`, `make results`, `make serve`, `make bench`
+# Arguments for the program that `make test`, `make train`, `make serve`, `make bench`
 # and `make bench-site` run.
 ARGS ?=
 
@@ -58,7 +58,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site purge serve notebooks train test quick whole oldest colab update dist soak results proof lint check bench bench-site clean distclean
+.PHONY: help site purge serve notebooks train test quick whole oldest colab update dist soak proof lint check bench bench-site clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -121,10 +121,6 @@ dist: $(made)/test ## Build the package for PyPI into dist/
 
 soak: $(made)/train ## Run what takes longer: fifty kills, and three seeds of each recipe
 	$(run) -m tests.soak $(ARGS)
-
-results: $(made)/site ## Train the recipes from three seeds, and the models that run in the browser
-	$(run) -m benchmarks recipes $(ARGS)
-	$(run) -m benchmarks live
 
 proof: $(made)/test ## Compare changed pages with the code of others, and break them; their row of the table
 	$(run) -m tests.mutants.proof $(ARGS)

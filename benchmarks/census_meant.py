@@ -20,5 +20,7 @@ MEANT: dict[str, str] = {
     "zamba": STATE,
     "deepseek_v32": TIES,
     "glm_moe_dsa": TIES,
+    "prophetnet": "no: relative positions are read in another order of axes than they are written",
+    "reformer": "yes: which keys share a chunk depends on how all tokens of the text are sorted",
     "rwkv": "no: with one token in each of several sequences, they are mixed",
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import record
+from benchmarks import record, stale
 from tests.literate.projects import write as files
 
 FACTS = {"title": "A trial", "command": "python trial.py"}
@@ -140,16 +140,16 @@ def test_any_file_can_be_a_source(root: Path, name: str) -> None:
     assert len(set(write(root, sources=["it.py", "it.bin"])["sources"].values())) == 1
 
 
-def test_as_a_program_it_prints_the_sources_whose_code_has_changed_or_that_are_gone(
+def test_the_sources_are_printed_whose_code_has_changed_or_that_are_gone(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(record, "ROOT", root)
+    monkeypatch.setattr(stale, "ROOT", root)
     monkeypatch.setattr(record.changed, "__defaults__", (root,))
     began = write(root)["sources"]
     head = f"results/trial.json  {date.today().isoformat()}  python trial.py\n    changed since: "
 
     def printed() -> str:
-        record.main()
+        stale.main()
         return capsys.readouterr().out.removeprefix(head)
 
     assert printed() == "nothing\n"
