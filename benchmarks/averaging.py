@@ -30,6 +30,12 @@ SEED, SEQ_LEN, STRIDE, N_LETTERS, RATE = 1, 256, 32, 5, 0.002
 SCORED, CHECKED = 10**9, 600
 # Letters of the training text that are counted for that.
 COUNTED = 20_000
+# What is averaged. The weight of a network alone is what its logits are multiplied with.
+AVERAGES = {
+    "alone": ("sliding",),
+    "average": ("sliding", "counted"),
+    "average_reading": ("sliding", "reading"),
+}
 # Points of the curve.
 POINTS = 20
 # Settings of the long run other than its own: none, but for a look whether this runs.
@@ -68,9 +74,9 @@ def measured(seed: int) -> dict[str, Any]:
             "reading": table_of(counted).log_probabilities(text, learns=True),
         }
         found = {name: one.exp() for name, one in logs.items()}
-        for name, second in (("average", "counted"), ("average_reading", "reading")):
-            both = torch.stack([logs["sliding"], logs[second]])
-            found[name], weights[name] = average(both, tokens[1:], RATE)
+        for name, members in AVERAGES.items():
+            together = torch.stack([logs[one] for one in members])
+            found[name], weights[name] = average(together, tokens[1:], RATE)
         return found
 
     def table_of(text: str) -> Reader:
@@ -86,7 +92,7 @@ def measured(seed: int) -> dict[str, Any]:
             piece,
             len(tokenizer),
         )
-        for name in ("average", "average_reading")
+        for name in AVERAGES
     }
     found = all_of_them(validation, counted)
     ends = [round(len(validation) * at / POINTS) for at in range(POINTS + 1)]
@@ -117,6 +123,7 @@ TITLES = {
     "reading": "The same, and of what was read of this text",
     "windows": "The network, in windows side by side",
     "sliding": f"The network, in windows that move on by {STRIDE}",
+    "alone": "The same, with a weight that it learns",
     "average": "Network and counted letters",
     "average_reading": "Network and counted letters that learn",
 }
@@ -144,6 +151,7 @@ def report(found: dict[str, Any]) -> Report:
         "values": {
             **found["losses"],
             "tokens": found["tokens"],
+            "weight_alone": found["weights"]["alone"][0],
             "weight_of_network": weights[0],
             "weight_of_letters": weights[1],
             "rules_broken": sum(len(one) for one in found["broken"].values()),

@@ -33,7 +33,7 @@ from torch import Tensor
 
 from labml_nn.training.leaks import spread
 
-# A measurement: from tokens `[n]` to probabilities `[n - 1, n_vocab]`.
+# A measurement: from tokens `[n_tokens]` to probabilities `[n_tokens - 1, n_vocab]`.
 Measurement = Callable[[Tensor], Tensor]
 
 # Rounding makes a hundredth of this.
@@ -60,7 +60,7 @@ def broken_rules(
     r"""
     ## The rules that a measurement breaks
 
-    `tokens` can be a short piece of the text, `[n]`: it is measured twice for each of `n_places`.
+    `tokens` can be a short piece of the text, `[n_tokens]`: it is measured twice for each place.
     """
     # More or fewer rows than tokens: nothing else can be compared then.
     probabilities = measure(tokens)
