@@ -5,7 +5,7 @@ A program that measures ends with one call of `write`. The file `results/NAME.js
 was found, by which command, on which day, on which machine, and of which sources. The notes link to
 it, and RULES.md says how.
 
-Run as a program, this prints which results are no longer of the sources that are here.
+`python -m benchmarks stale` prints which results are no longer of the sources that are here.
 """
 
 import json
@@ -170,16 +170,3 @@ def changed(path: Path, root: Path = ROOT) -> list[str]:
         for source, known in sources.items()
         if not (root / source).is_file() or fingerprint(root / source) != known
     ]
-
-
-def main() -> None:
-    r"""Print the results that are here, with what has changed since."""
-    for path in sorted((ROOT / "results").glob("*.json")):
-        result = json.loads(path.read_text(encoding="utf-8"))
-        state = ", ".join(changed(path)) or "nothing"
-        print(f"{path.relative_to(ROOT)}  {result['made']}  {result['command']}")
-        print(f"    changed since: {state}")
-
-
-if __name__ == "__main__":
-    main()
