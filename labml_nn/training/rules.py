@@ -33,7 +33,7 @@ from torch import Tensor
 
 from labml_nn.training.leaks import spread
 
-# A measurement: from tokens `[n_tokens]` to probabilities `[n_tokens - 1, n_vocab]`.
+# A measurement: from tokens to a row of probabilities for each of them but the first.
 Measurement = Callable[[Tensor], Tensor]
 
 # Rounding makes a hundredth of this.
