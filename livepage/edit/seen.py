@@ -24,7 +24,7 @@ FIRST = 6
 # Of a larger tensor only so many numbers make its mark.
 MOST_NUMBERS = 1 << 20
 
-# A line that binds ever new shapes, in a loop, is told so often.
+# A name that gets ever new shapes on a line, in a loop, is told so often.
 MOST_TENSORS = 64
 
 
@@ -77,7 +77,7 @@ class Seen:
         key = name, shape, dtype
         if key in known:
             known[key][-1] += 1
-        elif len(known) < MOST_TENSORS:
+        elif sum(other == name for other, *_ in known) < MOST_TENSORS:
             known[key] = [*first_and_mark(tensor), 1]
 
     def told(self) -> dict[int, list[list[Any]]]:

@@ -442,6 +442,41 @@ def test_a_pasted_attention_is_told_its_mistakes(page: Page, address: str) -> No
     assert barriers(page, "section.paste") == []
 
 
+# An attention that is right, and a model whose attention gets no mask.
+PASTED_MODEL = """
+class Attention(nn.MultiheadAttention):
+    def forward(self, x, mask=None):
+        return super().forward(x, x, x, attn_mask=mask)[0]
+
+class Model(nn.Module):
+    def __init__(self, vocab_size, d_model, n_heads):
+        super().__init__()
+        self.table = nn.Embedding(vocab_size, d_model)
+        self.attention = Attention(d_model, n_heads, batch_first=True)
+        self.head = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, targets=None):
+        x = self.table(tokens)
+        return self.head(x + self.attention(x)), None
+"""
+
+
+def test_a_whole_model_is_pasted_and_each_of_its_classes_can_be_tested(
+    page: Page, address: str
+) -> None:
+    page.goto(address + "transformers/mistakes/pasted/")
+    page.get_by_role("button", name=re.compile(r"^Paste your attention")).click()
+    page.locator(".pasted .cm-content").click()
+    page.keyboard.insert_text(PASTED_MODEL)
+    page.get_by_role("button", name="Which mistake is it?").click()
+    found = page.locator(".editor .found")
+    expect(found).to_contain_text("This was Attention", timeout=PATIENCE)
+    page.get_by_role("button", name="Test Model").click()
+    expect(found).to_contain_text("the model sees the future", timeout=PATIENCE)
+    expect(page.locator(".editor .assumed")).to_contain_text("which is a whole model")
+    assert barriers(page, "section.paste") == []
+
+
 def test_a_model_trains_and_its_curve_lies_on_the_recorded_one(
     page: Page, address: str, repository: Path
 ) -> None:

@@ -32,8 +32,9 @@ from torch import nn
 from labml_nn.transformers.mistakes.attention_tests import find_mistakes
 from labml_nn.transformers.mistakes.guesses import SIZES, guess_arguments
 from labml_nn.transformers.mistakes.language_model import find_in_language_model
-from labml_nn.transformers.mistakes.pasted import best_way, is_model, shown
-from labml_nn.transformers.mistakes.pasted_text import line_of
+from labml_nn.transformers.mistakes.pasted import best_way
+from labml_nn.transformers.mistakes.pasted_models import is_model
+from labml_nn.transformers.mistakes.pasted_text import line_of, shown
 from labml_nn.transformers.mistakes.tiny import tiny
 
 

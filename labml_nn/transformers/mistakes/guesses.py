@@ -38,8 +38,9 @@ NAMES = {
     "context_size sequence_length max_position_embeddings n_positions t",
     # What only whole models have.
     "n_vocab": "n_vocab vocab_size vocab n_tokens num_tokens ntoken tgt_vocab_size",
-    "n_layers": "n_layers n_layer num_layers num_hidden_layers depth n_blocks layers",
-    "d_ff": "d_ff ff_dim hidden_dim ffn_dim mlp_dim d_hidden dim_feedforward intermediate_size",
+    "n_layers": "n_layers n_layer num_layers num_hidden_layers depth n_blocks layers nlayers",
+    "d_ff": "d_ff ff_dim hidden_dim ffn_dim mlp_dim d_hidden d_hid dim_feedforward "
+    "intermediate_size",
     "bias": "bias qkv_bias use_bias",
 }
 

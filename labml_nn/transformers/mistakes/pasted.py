@@ -8,7 +8,8 @@ know: attention_tests.py
 Paste an attention, or a whole model, into the field. It runs in your browser, in a Python that is
 fetched when you ask for it; nothing of what you paste is sent anywhere. The page says what it
 assumes of your code, and you can correct that. Then it runs [the tests of this
-museum](attention_tests.py), names the mistake, and the line that it is likely in.
+museum](attention_tests.py), names the mistake, and the line that it is likely in. A [whole
+model](pasted_models.py) gets tokens, and has tests of its own; a cache is read in parts.
 
 **In:** a text. **Out:** what was assumed, and what was found.
 
@@ -17,111 +18,94 @@ With a mask that is never used, the printed loss is
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.attention_tests import find_mistakes
+from labml_nn.transformers.mistakes.cache_tests import CACHE_TESTS
 from labml_nn.transformers.mistakes.guesses import SIZES, Way, guess_arguments, ways
 from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS
+from labml_nn.transformers.mistakes.pasted_models import (
+    ModelWay,
+    badness,
+    is_model,
+    model_ways,
+    reader,
+    texts,
+)
 from labml_nn.transformers.mistakes.pasted_text import (
     COPIED,
     classes_in,
     failed_line,
     line_of,
     run_text,
+    shown,
     value_of,
 )
-from labml_nn.transformers.mistakes.properties import (
-    nothing_from_the_future,
-    same_twice,
-    sequences_apart,
-)
-from labml_nn.transformers.mistakes.whole import Whole, find_logits, run_tests
-
-
-def badness(attention: nn.Module, way: Way, x: Tensor) -> int:
-    r"""
-    ## How many quick tests fail in a way to call it
-    """
-    # Three quick tests tell the ways apart: what is read along the wrong axis fails one of them.
-    tests = (same_twice, nothing_from_the_future, sequences_apart)
-    return sum(bool(test(attention, lambda x: way(attention, x), x)) for test in tests)
+from labml_nn.transformers.mistakes.whole import Whole, run_tests
 
 
 def best_way(
     attention: nn.Module, answers: dict[str, Any], d_model: int = SIZES["d_model"]
 ) -> tuple[Way | None, str]:
     r"""
-    ## The way in which it does best
+    ## The way in which an attention does best
 
     And the error of the first way, if it runs in none.
     """
-    # The same input for all ways: 5 sequences of 7 tokens. If there were as many sequences as
-    # tokens, a mask would fit along both axes.
-    torch.manual_seed(1)
-    x = torch.randn(5, 7, d_model)
+    # The same input for all ways: vectors, as in a model's layers. Nothing is told of what fails,
+    # unless everything does.
+    return best_of(attention, ways(attention.forward, answers), texts(d_model))
+
+
+def best_of(module: nn.Module, every: Iterable[Way], x: Tensor) -> tuple[Way | None, str]:
+    r"""
+    ## The best of some ways
+    """
     # Nothing is found yet, and anything is better than that.
     best, fewest, failed = None, math.inf, ""
-    for way in ways(attention.forward, answers):
+    for way in every:
         # Most ways don't run, and that is how we know that they are none.
         try:
-            output = way(attention.eval(), x)
+            output = way(module.eval(), x)
             # Some run, and give something else.
-            if list(output.shape) != list(x.shape):
+            if list(output.shape[: x.dim()]) != list(x.shape):
                 failed = failed or f"an input of {list(x.shape)} gives {list(output.shape)}"
                 continue
-            wrong = badness(attention, way, x)
+            wrong = badness(module, way, x)
         except Exception as error:
             # The first error is that of the likeliest way.
             failed = failed or f"{type(error).__name__}: {error}"
             continue
         # The first of equally good ones: batch first, and a mask that is used.
+        # (Likelier ways come before others.)
         if wrong < fewest:
             best, fewest = way, wrong
+        # None can be better than that.
+        if not wrong:
+            break
     return best, failed
 
 
-def is_model(module: nn.Module) -> bool:
-    r"""
-    ## An attention, or a whole model?
-
-    What has a table of tokens reads tokens.
-    """
-    # The table is somewhere within it. (One for positions counts, too, and then the text says by
-    # an error that it wants vectors.)
-    return any(isinstance(one, nn.Embedding) for one in module.modules())
-
-
-def findings(module: nn.Module, way: Way | None) -> dict[str, str]:
+def findings(module: nn.Module, way: Way, read: Any = None) -> dict[str, str]:
     r"""
     ## Run the tests
+
+    With `read` the cache is tested as well. Padding is not tried, since nobody has said how.
     """
-    # An attention is called in the way that was found. Padding and a cache are not tried, since
-    # nobody has said how.
-    if way:
-        return find_mistakes(module, SIZES["d_model"], SIZES["heads"], way)
+    # An attention is called in the way that was found, and compared with the formula.
+    if not isinstance(way, ModelWay):
+        return find_mistakes(module, SIZES["d_model"], SIZES["heads"], way, read=read)
 
-    # A model gets a text of tokens, and gives logits for each, alone or first of several results.
-    # Nothing is trained here, so the targets don't matter.
-    tokens = torch.randint(SIZES["n_vocab"], (3, 8))
-    predict = lambda model, tokens: find_logits(model(tokens))  # noqa: E731
-    return run_tests(MODEL_TESTS, Whole(module, tokens[:, :-1], tokens[:, 1:], predict=predict))
-
-
-def shown(value: Any) -> str:
-    r"""
-    ## An argument as it is shown
-    """
-    # A configuration by what is in it. It would show nothing but its address otherwise.
-    # Anything else as it would be typed.
-    return (
-        ", ".join(f"{k}={v}" for k, v in vars(value).items())
-        if hasattr(value, "__dict__")
-        else repr(value)
-    )
+    # So is a model. Its text is the one for which the way was found.
+    tokens = texts()
+    # (The tests of the cache read it in parts, and compare.)
+    tests = (*MODEL_TESTS, *CACHE_TESTS) if read else MODEL_TESTS
+    with torch.no_grad():
+        return run_tests(tests, Whole(module, tokens, tokens, predict=way, read=read))
 
 
 def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -133,6 +117,7 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """
     try:
         # Errors of the text itself are told below, with their line.
+        # It runs as a module would when it is imported.
         names = run_text(text)
         classes = classes_in(names)
         if not classes:
@@ -151,6 +136,7 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
         arguments |= {name: value_of(one) for name, one in said.items() if one != ""}
 
         # All of it is told, so that it can be corrected.
+        # (The page has a field for each.)
         assumed = {"classes": classes, "class": chosen}
         assumed["arguments"] = {name: shown(value) for name, value in arguments.items()}
         # These have no default and a name that says nothing.
@@ -164,22 +150,29 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
         # Dropout is on, since some mistakes are there with dropout only.
         torch.manual_seed(1)
         module = names[chosen](**arguments)
+        # What runs on vectors is an attention. (One may have a table of positions.) Of the rest,
+        # what has a table reads tokens.
+        way, failed = best_way(module, answers)
+        if way is None and is_model(module):
+            way, failed = best_of(module, model_ways(module.forward, answers), texts())
 
-        # Only an attention has more than one way.
-        way, failed = None, ""
-        if not is_model(module):
-            way, failed = best_way(module, answers)
-
-        # What is assumed comes before the tests, which take longer.
-        assumed["way"] = way and vars(way)
-        yield {"assumed": assumed}
         # It may be an attention to something else, with two inputs that differ.
-        if failed and not way:
+        if way is None:
+            yield {"assumed": assumed | {"way": None}}
             yield {"failed": f"It runs in no way that we know. In the first: {failed}"}
             return
 
+        # What is assumed comes before the tests, which take longer.
+        # A cache is known by the name of its argument, and by a result that holds it.
+        model = isinstance(way, ModelWay)
+        x = texts(0 if model else SIZES["d_model"])
+        cache, read = reader(module, way, x, answers.get("cache", ""))
+        assumed |= {"way": vars(way), "model": model, "cache": cache}
+        yield {"assumed": assumed}
+
+        # The text itself is needed once more, for its lines.
         # Each sentence with the line that it is likely about.
-        found = findings(module, way).items()
+        found = findings(module, way, read).items()
         yield {"found": [{"test": t, "sentence": s, "line": line_of(s, text)} for t, s in found]}
     except Exception as error:
         # Whatever goes wrong in the reader's code is an answer, too.

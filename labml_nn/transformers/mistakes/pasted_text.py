@@ -145,6 +145,19 @@ def value_of(text: str) -> Any:
         return text
 
 
+def shown(value: Any) -> str:
+    r"""
+    ## An argument as it is shown
+    """
+    # A configuration by what is in it. It would show nothing but its address otherwise.
+    # Anything else as it would be typed.
+    return (
+        ", ".join(f"{k}={v}" for k, v in vars(value).items())
+        if hasattr(value, "__dict__")
+        else repr(value)
+    )
+
+
 # Two mistakes that are often copied together: no mask, and the root of the whole width.
 COPIED = """
 class SelfAttention(nn.Module):

@@ -4,8 +4,9 @@
 // ---
 //
 // `target` is a function that is called with a text and with answers. It tells what it `assumed`, with
-// the `classes` to choose from, the `arguments`, those that are `unknown`, and the `way` in which the
-// code is called; then what it `found`, a list of sentences with their lines; or why it `failed`.
+// the `classes` to choose from, the `arguments`, those that are `unknown`, the `way` in which the code is
+// called, whether it is a whole `model`, and the argument of its `cache`; then what it `found`, a list of
+// sentences with their lines; or why it `failed`.
 
 import { Editor } from "./editor.js";
 import { button, fetched, make, styled } from "./elements.js";
@@ -22,7 +23,7 @@ const CHOICES = {
 };
 const LABELS = {
   layout: "Its input has the",
-  inputs: "It gets the input so many times",
+  inputs: "It gets the input so many times (a model’s targets count)",
   mask: "Its mask",
   shape: "Axes of the mask (T is the length)",
 };
@@ -126,7 +127,7 @@ class Paste {
       this.#say(
         found.length
           ? `${found.length} of the tests fail (${seconds} s).`
-          : `All tests pass (${seconds} s).`,
+          : `All tests pass${this.assumed.layout === "sequence first" ? ", if its input has the sequence first" : ""} (${seconds} s).`,
       );
     } else {
       this.#say(failed ?? `${error.type}: ${error.message}`);
@@ -136,12 +137,34 @@ class Paste {
 
   // ## What was found
   #show(found) {
+    this.#list(found);
+    // A text has an attention, its blocks and the whole model: each can be tested.
+    const others = this.classes.filter((one) => one !== this.assumed.class);
+    const test = (one) => button(`Test ${one}`, () => this.#another(one));
+    if (others.length)
+      this.found.append(
+        make(
+          "p",
+          {},
+          `This was ${this.assumed.class}. `,
+          ...others.flatMap((one) => [test(one), " "]),
+        ),
+      );
+  }
+
+  #another(name) {
+    this.answers = { class: name };
+    this.check();
+  }
+
+  #list(found) {
     if (!found.length) {
       this.found.replaceChildren(
         make("p", {
           className: "passed",
-          textContent:
-            "It is causal, it is the formula’s result, every matrix is used, and nothing is random that shouldn’t be.",
+          textContent: this.assumed.model
+            ? "No token is seen too early, no sequence by another, and nothing is random that shouldn’t be."
+            : "It is causal, it is the formula’s result, every matrix is used, and nothing is random that shouldn’t be.",
         }),
       );
       return;
@@ -168,7 +191,8 @@ class Paste {
   }
 
   // ## What was assumed, to be corrected
-  #ask({ classes, class: chosen, arguments: given, unknown, way }) {
+  #ask({ classes, class: chosen, arguments: given, unknown, way, model, cache = "" }) {
+    this.classes = classes;
     const rows = [];
     const row = (text, control) =>
       rows.push(make("label", {}, make("span", { textContent: text }), control));
@@ -204,10 +228,21 @@ class Paste {
       if (name === "shape" && way.mask === "none") continue;
       row(LABELS[name], select(name, options, way[name], name === "mask" ? MEANINGS : {}));
     }
-    this.assumed = { class: chosen, arguments: given, ...way };
+    // Reading with the cache can be left out.
+    if (cache)
+      row(
+        "Its cache is",
+        select("cache", [cache, "none"], cache, {
+          [cache]: `the argument ${cache}`,
+          none: "not to be tested",
+        }),
+      );
+    this.assumed = { class: chosen, arguments: given, model, cache, ...way };
     const sends = make("button", { type: "submit", textContent: "Test again" });
     this.form.replaceChildren(
-      make("p", { textContent: "What was assumed of your code. Correct what is wrong:" }),
+      make("p", {
+        textContent: `What was assumed of your code${model ? ", which is a whole model" : ""}. Correct what is wrong:`,
+      }),
       ...rows,
       sends,
     );

@@ -100,6 +100,87 @@ class Model(nn.Module):
 """
 
 
+# A whole model in the manner of nanoGPT, with the attention above: without targets it gives the
+# scores of the last position alone, and its targets have a view.
+WHOLE = (
+    CONFIGURED
+    + """
+class GPT(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.wte = nn.Embedding(config.vocab_size, config.n_embd)
+        self.attn = CausalSelfAttention(config)
+        self.lm_head = nn.Linear(config.n_embd, config.vocab_size, bias=False)
+
+    def forward(self, idx, targets=None):
+        x = self.wte(idx)
+        x = x + self.attn(x)
+        if targets is None:
+            return self.lm_head(x[:, [-1], :]), None
+        logits = self.lm_head(x)
+        return logits, F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1))
+"""
+)
+
+# In the manner of PyTorch's tutorial: the sequence first, positions along it, a mask from outside.
+TUTORIAL = """
+class TransformerModel(nn.Module):
+    def __init__(self, ntoken, d_model, nhead, d_hid, nlayers, max_len=50):
+        super().__init__()
+        self.embedding = nn.Embedding(ntoken, d_model)
+        self.positions = nn.Parameter(torch.randn(max_len, 1, d_model))
+        layers = (nn.MultiheadAttention(d_model, nhead) for _ in range(nlayers))
+        self.layers = nn.ModuleList(layers)
+        self.linear = nn.Linear(d_model, ntoken)
+
+    def forward(self, src, src_mask):
+        x = self.embedding(src) + self.positions[: src.size(0)]
+        for layer in self.layers:
+            x = x + layer(x, x, x, attn_mask=src_mask)[0]
+        return {"logits": self.linear(x)}
+"""
+
+# The loss comes first, and the targets must be given.
+LOSS_FIRST = """
+class Model(nn.Module):
+    def __init__(self, vocab_size, d_model):
+        super().__init__()
+        self.embed = nn.Embedding(vocab_size, d_model)
+        self.head = nn.Linear(d_model, vocab_size)
+
+    def forward(self, x, y):
+        logits = self.head(self.embed(x).cumsum(1))
+        return F.cross_entropy(logits.flatten(0, 1), y.flatten()), logits
+"""
+
+# Keys and values of earlier calls come back as an argument.
+CACHED = """
+class CachedAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.qkv = nn.Linear(d_model, 3 * d_model)
+        self.out = nn.Linear(d_model, d_model)
+
+    def forward(self, x, past_kv=None, use_cache=False):
+        B, T, C = x.shape
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        q, k, v = (z.view(B, T, self.n_heads, -1).transpose(1, 2) for z in (q, k, v))
+        if past_kv is not None:
+            k = torch.cat([past_kv[0], k], dim=2)
+            v = torch.cat([past_kv[1], v], dim=2)
+        S = k.shape[2]
+        mask = torch.ones(T, S, dtype=torch.bool).tril(diagonal=S - T)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        scores = scores.masked_fill(~mask, float("-inf"))
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(B, T, C)
+        return self.out(y), (k, v) if use_cache else None
+"""
+GPT = {"class": "GPT"}
+# A model that sums over the first axis is right where that is the sequence.
+BATCH_FIRST, SAID = {"layout": "batch first"}, {"layout": "sequence first"}
+
+
 def checked(text: str, answers: dict[str, Any] | None = None) -> dict[str, Any]:
     r"""All that is told, in one."""
     return {key: one for told in pasted.check(text, answers or {}) for key, one in told.items()}
@@ -112,18 +193,16 @@ def checked(text: str, answers: dict[str, Any] | None = None) -> dict[str, Any]:
         (HIDES, {"layout": "batch first", "inputs": 3, "mask": "true hides"}),
         (SEQUENCE_FIRST, {"layout": "sequence first", "mask": "true shows", "shape": "T, T, 1"}),
         (ONE_BY_ONE, {"layout": "batch first", "mask": "added"}),
-        (MODEL, None),
+        (MODEL, {"layout": "batch first"}),
     ],
     ids=["configured", "hides", "sequence first", "one by one", "model"],
 )
-def test_right_ones_pass_and_the_way_to_call_them_is_found(
-    text: str, way: dict[str, Any] | None
-) -> None:
+def test_right_ones_pass_and_the_way_to_call_them_is_found(text: str, way: dict[str, Any]) -> None:
     told = checked(text)
     # Where heads are small matrices, there is nothing to compare with.
     found = [one for one in told["found"] if "kind of attention" not in one["sentence"]]
     assert found == []
-    assert way is None or way.items() <= told["assumed"]["way"].items()
+    assert way.items() <= told["assumed"]["way"].items()
 
 
 @pytest.mark.parametrize(
@@ -135,7 +214,6 @@ def test_right_ones_pass_and_the_way_to_call_them_is_found(
         (CONFIGURED, "self.dropout, self.training", "0.1", "dropout is on", "F.dropout"),
         (SEQUENCE_FIRST, "dim=1", "dim=0", "softmax is over the queries", "dim=0"),
         (HIDES, "attn_mask=attn_mask", "attn_mask=None", "no causal mask", None),
-        (MODEL, "cumsum(dim=1)", "cumsum(dim=0)", "sequence", None),
         (MODEL, "x.cumsum(dim=1)", "x + x.mean(dim=1, keepdim=True)", "future", None),
     ],
 )
@@ -148,6 +226,67 @@ def test_wrong_ones_are_named_with_their_line(
     assert found
     if line:
         assert line in changed.split("\n")[found[0]["line"] - 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "answers", "way"),
+    [
+        (MODEL, {}, {"layout": "batch first", "inputs": 1}),
+        (WHOLE, GPT, {"layout": "batch first", "inputs": 2, "mask": "none"}),
+        (TUTORIAL, {}, {"layout": "sequence first", "mask": "true hides", "name": "src_mask"}),
+        (LOSS_FIRST, {}, {"layout": "batch first", "inputs": 2}),
+    ],
+    ids=["plain", "last position", "sequence first", "loss first"],
+)
+def test_a_whole_model_is_called_as_it_wants(
+    text: str, answers: dict[str, Any], way: dict[str, Any]
+) -> None:
+    told = checked(text, answers)
+    assert told["found"] == []
+    assert told["assumed"]["model"]
+    assert way.items() <= told["assumed"]["way"].items()
+
+
+@pytest.mark.parametrize(
+    ("text", "answers", "right", "wrong", "sentence"),
+    [
+        (WHOLE, GPT, " == 0", " == 2", "the model sees the future"),
+        (WHOLE, GPT, "x = self.wte(idx)", "x = self.wte(idx) + self.wte.weight[:1]", ""),
+        (TUTORIAL, {}, "src.size(0)]", "src.size(1)].transpose(0, 1)", "place in the batch"),
+        (TUTORIAL, SAID, "attn_mask=src_mask", "attn_mask=None", "the model sees the future"),
+        (LOSS_FIRST, BATCH_FIRST, "cumsum(1)", "cumsum(0)", "sequence"),
+        (MODEL, BATCH_FIRST, "cumsum(dim=1)", "cumsum(dim=0)", "sequence"),
+        (MODEL, {}, "cumsum(dim=1)", "cumsum(dim=0)", ""),
+    ],
+)
+def test_a_wrong_model_is_told_its_mistake_and_a_right_one_none(
+    text: str, answers: dict[str, Any], right: str, wrong: str, sentence: str
+) -> None:
+    assert right in text
+    found = checked(text.replace(right, wrong), answers)["found"]
+    assert any(sentence in one["sentence"] for one in found) if sentence else found == []
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        ("x", "x", ""),
+        ("diagonal=S - T", "diagonal=0", "token by token"),
+        ("diagonal=S - T", "diagonal=S - T + (S > T > 1)", "several new tokens"),
+        ("[past_kv[1], v]", "[past_kv[1], v.flip(2)]", "with a cache"),
+    ],
+)
+def test_a_cache_is_read_in_parts(right: str, wrong: str, sentence: str) -> None:
+    text = CACHED.replace(right, wrong)
+    told = checked(text)
+    assert told["assumed"]["cache"] == "past_kv"
+    found = [one for one in told["found"] if one["test"] == "cache_agrees"]
+    assert len(found) == bool(sentence)
+    assert all(sentence in one["sentence"] for one in found)
+    # Who says that it is none, is not told about it.
+    other = checked(text, {"cache": "none"})
+    assert other["assumed"]["cache"] == ""
+    assert "cache_agrees" not in [one["test"] for one in other["found"]]
 
 
 def test_what_was_guessed_can_be_corrected() -> None:
