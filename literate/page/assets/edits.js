@@ -48,7 +48,7 @@ const opened = { editor: null, form: null };
  * @param {Offer} offer
  * @param {HTMLButtonElement} button
  * @param {string} name
- * @param {{ section?: HTMLElement }} given
+ * @param {{ section?: HTMLElement, [other: string]: any }} given
  */
 async function open({ edit: path, program, sources }, button, name, given = {}) {
   const kind = name === "edit" ? "editor" : "form";
@@ -149,7 +149,7 @@ function offerExercises(offer, exercises) {
       shape: `Make a shape in ${of}`,
       mend: `Mend a bug in ${of}`,
     };
-    const text = texts[/** @type {keyof texts} */ (kind)];
+    const text = texts[/** @type {keyof typeof texts} */ (kind)];
     const opens = opener(offer, "live", text, "edit", { exercise: number });
     opens.title = `Your code is judged here. Python is loaded for it, ${offer.size} MB.`;
     section.append(opens);
