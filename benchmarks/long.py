@@ -2,8 +2,8 @@ r"""
 What does the preset “long” reach on two cores, and what does its model write?
 
 The command `python -m labml_nn.training.engine --preset long` is run as a reader would run it, from
-one seed, in a process of its own. The result is results/long.json. On two cores it was once seen to
-reach 1.394 in 25 minutes; nothing else may run on the machine meanwhile, for its time is a result.
+one seed, in a process of its own. The result is results/long.json. Its time is a result, too: let
+nothing else run on the machine meanwhile.
 """
 
 import json

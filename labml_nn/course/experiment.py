@@ -10,7 +10,7 @@ summary: Count letters, train the nine models of the course, and compare them.
 [The loss after each step](../../results/course.json#figures.steps)
 
 With [400](../../results/course.json#values.steps) steps each, training them all took
-[156](../../results/course.json#values.seconds) seconds of one core. Most of that went into the
+[147](../../results/course.json#values.seconds) seconds of one core. Most of that went into the
 last three, which have four layers.
 """
 

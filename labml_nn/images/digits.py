@@ -7,9 +7,9 @@ terms:
   pixel: One number of an image, here how dark the image is at that place.
 ---
 
-To learn about images we need thousands of them, small enough for two cores. So this page draws
-them. A digit is a line through nine points, drawn with a thick pen on a square of eight times eight
-*pixels*. No data set has to be downloaded, and there are as many images as you want.
+To learn about images we need thousands of them, so small that two cores can train on them. This
+page draws them. A digit is a line through nine points, drawn with a thick pen on a square of eight
+times eight *pixels*. No data set has to be downloaded, and there are as many images as you want.
 
 **In:** digits from 0 to 9, `[batch_size]`, and a generator of random numbers. **Out:** images,
 `[batch_size, 8, 8]`: about 0 where the paper is white, and 1 where there is a line.
@@ -19,9 +19,12 @@ it](../../results/images.json#figures.digits)
 
 If all sevens were alike, there would be little to learn: a linear layer compares each image with
 one template for each digit. When no digit is distorted, it gets
-[1.000](../../results/images.json#tables.digits.nothing.accuracy) of them right. With all
-distortions it gets [0.651](../../results/images.json#tables.digits.everything.accuracy): a seven
-that is shifted by one pixel is dark at other pixels.
+[1.000](../../results/images.json#tables.digits.nothing.accuracy) of them right after 800 steps.
+With all distortions it gets [0.651](../../results/images.json#tables.digits.everything.accuracy):
+no single template fits all sevens.
+
+Two digits side by side have a caption, such as “a three and an eight”. They are for the lesson on
+[images and words](clip.py).
 """
 
 from collections.abc import Mapping
@@ -45,8 +48,9 @@ STROKES = """
     40 12 44 76 48 16 44 72 40
     73 44 13 11 40 71 74 66 58
 """
-# How far each point wanders and the whole digit moves at most, in pixels; how much it leans, as a
-# share of the height; how much larger or smaller it is, as a share; and the noise in each pixel.
+# How far each point wanders and the whole digit moves at most, in pixels along each axis; how much
+# it leans, as a share of the height; how much larger or smaller it is, as a share; and the noise in
+# each pixel.
 DISTORTIONS = {"wobble": 0.35, "shift": 1.2, "slant": 0.35, "size": 0.2, "noise": 0.15}
 
 # The eleventh digit is an empty place.
@@ -75,8 +79,8 @@ def draw(
         drawn = 2 * torch.rand(len(digits), *shape, generator=generator) - 1
         return by.get(name, 0.0) * drawn
 
-    # The points, `[batch_size, 9, 2]`, four pixels wide and nearly six high, around zero. Each one
-    # wanders by itself, so that no two sevens have the same form.
+    # The points, `[batch_size, 9, 2]`, up to four pixels wide and nearly six high, around zero.
+    # Each point wanders by itself, so no two sevens look the same.
     points = torch.tensor([[int(x), int(y)] for x, y in STROKES.split()]).view(10, 9, 2)
     points = (points[digits.clamp(max=9)] - 4) * torch.tensor([0.5, 0.7])
     points = points + some("wobble", 9, 2)
@@ -108,7 +112,7 @@ def digits_at(
     New images and their digits for each step.
     """
     # They depend on the seed and the step alone, so two models can be trained on the same ones. Two
-    # seeds are a million apart, so that no step of one is a step of the other.
+    # seeds are a million apart: trainings of fewer steps have no batch in common.
     generator = torch.Generator().manual_seed(1_000_000 * seed + step)
     digits = torch.randint(10, (batch_size,), generator=generator)
     return draw(digits, generator, by), digits
@@ -202,7 +206,7 @@ class Pairs:
 
         `n_images` for each caption, and the number of the caption for each image.
         """
-        # The seed is none of those for training.
+        # A seed of its own. Those of trainings begin with 1.
         numbers = torch.arange(len(self.scenes)).repeat_interleave(n_images)
         return draw_scenes(self.scenes[numbers], torch.Generator().manual_seed(0)), numbers
 
@@ -217,7 +221,7 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
 
     Noise. It looks bad, but alone it leaves the linear layer at
     [1.000](../../results/images.json#tables.digits.noise.accuracy). Of the other distortions, only
-    shifts do harm alone: they bring it to
+    shifts alone cost something within 800 steps: they bring it to
     [0.870](../../results/images.json#tables.digits.shift.accuracy). Left out are colours: an image
     would have three numbers for each pixel.
 
@@ -242,8 +246,9 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
         three and a four” isn't “a four and a three”.
 
     ??? question "How far can a digit be shifted without losing a dot? It is about six pixels high."
-        By 0.7 pixels up or down: rows are numbered from 0 to 7, and its dots reach from 0.7 to 6.3
-        if it isn't shifted. Shifts go up to 1.2 pixels, so some of our digits lose an edge.
+        By 1.2 pixels up or down. Rows 0 to 7 are the centres of pixels, so the square reaches from
+        −0.5 to 7.5, and the dots of a digit that isn't shifted from 0.7 to 6.3. Our shifts go just
+        that far. With the other distortions, some digits still lose an edge.
 
     ??? question "Draw a dash: which nine points would you write in `STROKES`?"
         For example “04 14 24 34 44 54 64 74 84”.

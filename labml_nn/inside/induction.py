@@ -35,8 +35,8 @@ this together.
 Think of a book in which each word has a note beside it: the word before. To know what followed B,
 find the note “B”, and read the word beside it. Two layers do this:
 
-1. A *previous-token head* in the first layer looks at the position before its own, and adds to the
-   vector of its position which token stands there. That is the note.
+1. A *previous-token head* in the first layer looks at the position before its own, and adds to its
+   own vector which token stands there. That is the note.
 2. An *induction head* in the second layer compares its own token with these notes. The note of H is
    B, so the last B looks at H, and copies it.
 
@@ -100,8 +100,8 @@ class RepeatedParts:
         # step alone. Two seeds are a million steps apart, so that none gets a batch of the other.
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + step)
 
-        # The order of random numbers is a random order of all tokens, `[n_vocab, batch_size]`. A
-        # part is the beginning of such a column.
+        # Sorting random numbers gives a random order of all tokens, `[n_vocab, batch_size]`. A part
+        # is the beginning of such a column.
         order = torch.rand(self.n_vocab, self.batch_size, generator=generator).argsort(dim=0)
         length = torch.randint(
             self.shortest, self.longest + 1, (self.batch_size,), generator=generator
@@ -175,7 +175,8 @@ def following(tokens: Tensor) -> Tensor:
     ## What followed
 
     For each query $i$, key $j$ and sequence $b$: is $x_{j-1} = x_i$, and $j \le i$? $x_i$ is the
-    token at position $i$. If the token *before* $j$ is that of $i$, then $j$ has what followed it.
+    token at position $i$. If the token *before* $j$ is the same as that at $i$, then the token at
+    $j$ is what followed it.
 
     | token | F | B | H | C | F | B |
     | --- | --- | --- | --- | --- | --- | --- |
@@ -223,7 +224,8 @@ def previous_token_score(attn: Tensor) -> Tensor:
     The weight $A_{i,\, i-1,\, b,\, h}$ of the position before, as a mean over sequences and all
     positions but the first. Also between 0 and 1.
     """
-    # The diagonal below the main one, which comes out as the last axis of three.
+    # The diagonal below the main one. It becomes the last axis, after those of the batch and the
+    # heads.
     return attn.diagonal(offset=-1).mean(dim=(0, 2))
 
 
@@ -250,7 +252,7 @@ def example(
     ends at only [0.49](../../results/induction.json#tables.models.Two%20layers.previous): the head
     gives its largest weight to the position before, and some to those around it (see [the
     picture](induction_experiment.py)). That is enough here, where what the heads of the first layer
-    add needn't be exact. (That it is enough is what the loss shows; why is our guess.) The paper
+    add needn't be exact. (The loss shows that it is enough; why it is enough is a guess.) The paper
     finds such a bump in language models, too. To see whether they cause it, [remove the
     heads](patching.py).
 
@@ -268,7 +270,7 @@ def example(
     part, from somewhere in the middle. There two layers predict [99.8
     %](../../results/induction.json#tables.models.Two%20layers.pieces). (An interpretation: in a
     sequence that repeats, the next token is the one that was last seen longest ago; in pieces it
-    isn't.) Texts of words are left out.
+    isn't.) This page leaves out real text.
 
     ### Exercises
 
@@ -280,14 +282,13 @@ def example(
         [0.052](../../results/induction.json#values.even).
 
     ??? question "Write `follows = tokens[:, None] == tokens`. Which heads have high scores now?"
-        Heads that look at the same token, for example at themselves. The induction head of the test
-        that is made by hand gets 0, and that test fails.
+        Heads that look at the same token, for example at their own position. An induction head that
+        our test makes by hand gets 0, and the test fails.
     """
     # Parts of three or four tokens, so that a sequence of seven repeats at least once.
     inputs, _ = RepeatedParts(n_vocab, seq_len, batch_size, 3, 4).at(0)
 
-    # An untrained model. Its heads look everywhere, and its scores are those of equal weights, or
-    # nearly.
+    # An untrained model. Its heads look everywhere, and its scores are near those of equal weights.
     model = AttentionOnly(n_vocab, heads * 2 * n_pairs, heads, 2, seq_len)
     logits = model(inputs)
 

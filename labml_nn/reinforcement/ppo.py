@@ -62,12 +62,12 @@ def gae(rewards: Tensor, values: Tensor, gamma: float = 1.0, lam: float = 0.95) 
 
     * `rewards` are $r_t$, `[n_tokens, batch_size]`, one for each token
     * `values` are the predictions $V_t$, made *before* token $t$; zero after the end
-    * `gamma` is $\gamma$: how much less a reward counts for each token that it comes later. An
-      answer is short and its reward comes at its end, so nothing is lost with 1
+    * `gamma` is $\gamma$: the share of a reward that is left for each token that it comes later. An
+      answer is short and its reward comes at its end, so 1 is a good choice: all of it is left
     * `lam` is $\lambda$, which weighs the critic against the rewards
     """
-    # $\delta_t$ is a *surprise*: by how much the prediction is better after the token than before.
-    # After the last token it counts as zero.
+    # $\delta_t$ is a *surprise*: the reward and the prediction after the token, less the prediction
+    # before it. After the last token, the prediction counts as zero.
     surprises = rewards + gamma * F.pad(values[1:], (0, 0, 0, 1)) - values
 
     # From the end: $\hat A_t = \delta_t + \gamma \lambda \hat A_{t+1}$, the same sum in one pass.
@@ -90,7 +90,7 @@ class Critic(nn.Module):
     def __init__(self, model: nn.Module, lam: float = 0.95, rate: float = 1e-3) -> None:
         r"""
         * `model` gives one number for each token, where a language model has logits
-        * `lam` is that of the advantages
+        * `lam` is $\lambda$ of [the advantages](ppo.py#gae)
         * `rate` is the learning rate
         """
         super().__init__()
@@ -103,8 +103,8 @@ class Critic(nn.Module):
 
     def forward(self, questions: Tensor, answers: Tensor) -> Tensor:
         r"""
-        The values, `[n_tokens, batch_size]`, as the answers are; the questions have `batch_size`
-        columns, too.
+        The values have the shape of the answers, `[n_tokens, batch_size]`. The questions have as
+        many columns.
         """
         # What is known before each token of the answer: the question and the tokens before it. So
         # the last token is never read. After the end, the value is zero.
@@ -123,7 +123,7 @@ class Critic(nn.Module):
         values = self(questions, answers)
         advantages = gae(at_the_end(rewards, mask), values.detach(), lam=self.lam)
 
-        # What the value should have been: what it was, and the surprise. The critic makes one step
+        # What the value should have been: what it was, and the advantage. The critic makes one step
         # towards it, by the mean of the squared errors.
         returns = advantages + values.detach()
         loss = (values - returns).square().sum() / mask.sum()
@@ -131,16 +131,16 @@ class Critic(nn.Module):
         loss.backward()
         self.optimizer.step()
 
-        # Over all tokens of the batch, a mean of 0 and a standard deviation of 1. So the step of
-        # the policy doesn't depend on how good the critic is. The paper doesn't mention it, but
-        # nearly all programs do it.
+        # Over all tokens of the answers, a mean of 0 and a standard deviation of 1. So the size of
+        # the policy's step doesn't depend on how large the rewards are. The paper doesn't mention
+        # it, but nearly all programs do it.
         mean = advantages[mask].mean()
         return (advantages - mean) / (advantages[mask].std() + 1e-4)
 
 
 def example(
     n_digits: int = 2, batch_size: int = 3, n_tokens: int = 5, n_vocab: int = 13
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, ...]:
     r"""
     ## Example
 
@@ -157,7 +157,8 @@ def example(
     ([48.0](../../results/grpo.json#tables.ways.GRPO.low) to
     [53.4](../../results/grpo.json#tables.ways.GRPO.high)). The second model takes time and memory,
     too. The critic has learned too little to be of use: after 200 steps it knows how often answers
-    are right, but its prediction hardly changes when it has read a mistake:
+    are right that are drawn ([36.9 %](../../results/grpo.json#tables.ways.PPO%20with%20GAE.drawn)
+    of them), but its prediction hardly changes when it has read a mistake:
 
     [The mean prediction before each token, of answers with the first mistake at one
     place](../../results/grpo.json#figures.values)
@@ -190,4 +191,8 @@ def example(
     # A reward for each answer, at its last token.
     rewards = torch.rand(batch_size)
     values = critic(questions, answers)
-    return values, critic.advantages(questions, answers, rewards)
+    advantages = critic.advantages(questions, answers, rewards)
+
+    # A reward for each token, of which nine tenths are left one token later.
+    discounted = gae(torch.rand(n_tokens, batch_size), values.detach(), gamma=0.9)
+    return values, advantages, discounted

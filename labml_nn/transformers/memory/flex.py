@@ -48,18 +48,17 @@ def flex(
     r"""
     ## FlexAttention
 
-    Takes and returns what [attend](score_functions.py#attend) does, but for the weights. Not
+    Takes and returns what [attend](score_functions.py#attend) does, without the weights. Not
     compiled, it computes all scores, which is good for trying things out.
 
     [64 positions in tiles of 8 under a window of 12: empty tiles are
     skipped](../../../results/memory_drawings.json#figures.block_mask)
     """
-    # Imported here, because PyTorch 2.4 doesn't have it, and because it takes long to import. All
-    # else on this page works without it.
+    # Imported here, because PyTorch 2.4 doesn't have it. All else on this page works without it.
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
     # First we find out which tiles have anything visible, so that the kernel can skip the others.
-    # Without a mask function all have.
+    # Without a mask function, every tile has something visible.
     block_mask = None
     if mask_mod is not None:
         # A mask that is the same for all sequences, or all heads, gives a tensor without that axis.
@@ -71,11 +70,12 @@ def flex(
         n_sequences, n_heads = ([1] * (4 - visible.dim()) + list(visible.shape))[:2]
         sizes = n_sequences, n_heads, query.shape[2], key.shape[2]
 
-        # For each tile: is all of it visible, a part, or nothing? Only for the second kind does
-        # the kernel call the mask function again.
+        # For each tile: is all of it visible, a part, or nothing? Only in tiles that are visible in
+        # part does the kernel call the mask function again.
         block_mask = create_block_mask(mask_mod, *sizes, device=query.device)
 
-    # The kernel is made at the first call, which takes seconds, and again for other functions.
+    # The kernel is made at the first call, which takes up to a minute, and again for other
+    # functions.
     if compiled:
         flex_attention = torch.compile(flex_attention)
     return flex_attention(query, key, value, score_mod=score_mod, block_mask=block_mask)
@@ -88,8 +88,10 @@ class FlexAttention(MultiHeadAttention):
     **Where it runs.** FlexAttention came with PyTorch 2.5, and it has to be compiled to be a
     kernel. On a CPU it has *no backward pass*, compiled or not. So the attention here computes [all
     scores at once](score_functions.py#attend), unless you ask for the kernel. The tests of this
-    page run on CPUs and cover the forward pass of the kernel. The page leaves out heads that share
-    their keys, and how to keep a block mask for the next call.
+    page compare FlexAttention without compiling it. (If you compile it on a CPU with PyTorch 2.13,
+    a second kernel in the same process, for other functions, can fail to compile. Call
+    `torch._dynamo.reset()` before it.) The page leaves out heads that share their keys, and how to
+    keep a block mask for the next call.
     """
 
     def __init__(
@@ -116,7 +118,7 @@ class FlexAttention(MultiHeadAttention):
         # Projections and output layer are the usual ones, so trained weights fit.
         super().__init__(heads, d_model, 0.0, bias)
 
-        # Functions of numbers, so there is nothing to learn here and nothing to save.
+        # They have no weights: there is nothing to learn here and nothing to save.
         self.score_mod = score_mod
         self.mask_mod = mask_mod
 
@@ -137,7 +139,7 @@ class FlexAttention(MultiHeadAttention):
             given = self.prepare_mask(mask, query.shape, key.shape).squeeze(-1)
             given = given.expand(len(query), len(key), query.shape[1])
 
-            # Without a mask function of its own everything would be visible.
+            # A module without a mask function hides nothing by itself.
             own = self.mask_mod or (lambda b, h, i, j: True)
             mask_mod = lambda b, h, i, j: given[i, j, b] & own(b, h, i, j)  # noqa: E731
 
@@ -154,7 +156,7 @@ class FlexAttention(MultiHeadAttention):
         else:
             x, attn = attend(q, k, v, self.score_mod, mask_mod)
 
-            # Only here there are weights to look at: the kernel never holds them.
+            # Here we have all weights and can keep them. The kernel never holds them.
             self.attn = attn.detach().permute(2, 3, 0, 1)
 
         # Back to the sequence first, and the heads side by side.
@@ -193,15 +195,17 @@ def example(
         Two in each row, but one in the first: 63 of 1,024.
 
     ??? question "Why does the given mask have to be a function for the kernel?"
-        The kernel computes one score at a time. A tensor of all scores would have to be read from
-        memory, which the function can avoid if it computes its answer.
+        The kernel computes a tile of scores at a time, and asks whether each may be seen. A
+        function can answer from the positions alone. Ours reads the tensor that was given, which
+        costs memory traffic again.
     """
     # More keys than queries, as in cross-attention.
     d_model = heads * d_k
     query = torch.randn(seq_len_q, batch_size, d_model)
     memory = torch.randn(seq_len_k, batch_size, d_model)
 
-    # Half of the keys are hidden at random, and all but three by the window.
+    # Half of the keys are hidden at random, and of the others the window leaves at most three. A
+    # query that sees none gets zeros.
     mask = torch.rand(seq_len_q, seq_len_k, batch_size) < 0.5
     functions = {"score_mod": soft_cap(2.0), "mask_mod": sliding_window(3)}
     attention = FlexAttention(heads, d_model, **functions)

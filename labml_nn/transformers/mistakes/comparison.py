@@ -5,13 +5,14 @@ summary: The weights of any plain attention in another implementation, and how f
 ---
 
 A test that looks at an attention alone can't know that a scale is wrong: with another scale it is a
-fine attention too, but not that of the paper. Without any scale our model reaches
-[2.072](../../../results/mistakes.json#tables.mistakes.Unscaled.printed), the right one
-[2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed). Only another
-implementation with the same weights shows the mistake.
+fine attention too, but not that of the paper. Without any scale our model reaches a loss of
+[2.072](../../../results/mistakes.json#tables.mistakes.Unscaled.printed), which is even lower than
+the [2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed) of the right one.
+Only another implementation with the same weights shows the mistake.
 
-**In:** an attention and its output. **Out:** how far that is from what the same weights give in
-[plain code](suspects.py), which our tests compare with PyTorch's own attention.
+**In:** an attention. **Out:** its four matrices, which [plain code](suspects.py) then uses to
+compute the same output, and a number for how far two outputs differ. Our tests compare the plain
+code with PyTorch's own attention.
 
 [The printed loss of each exhibit, beside the right
 one](../../../results/mistakes.json#figures.losses)
@@ -40,7 +41,7 @@ def off(found: Tensor, expected: Tensor) -> float:
     # An output's size means nothing by itself. 1e-12 is for outputs that are all zeros.
     difference = (found - expected).abs().max() / (expected.abs().max() + 1e-12)
 
-    # NaN is as wrong as can be, and compares as false with everything.
+    # NaN is as wrong as can be, but it is neither above nor below anything.
     return difference.item() if difference.isfinite() else math.inf
 
 
@@ -49,7 +50,8 @@ def roughen(module: nn.Module) -> nn.Module:
     ## Weights of some size
 
     Fresh weights are small, biases often zero, and gains one. Many mistakes don't show then. Here
-    all become random numbers, the same each time.
+    all matrices become random numbers, the same each time, and such numbers are added to biases and
+    gains.
     """
     # A generator of its own: the caller's random numbers stay as they are.
     generator = torch.Generator().manual_seed(1)
@@ -61,7 +63,7 @@ def roughen(module: nn.Module) -> nn.Module:
             if weight.dim() > 1:
                 weight.copy_(noise * 1.5 / math.sqrt(weight.shape[-1]))
             else:
-                # A gain stays near 1.
+                # A bias or a gain. A gain of 1 stays near 1.
                 weight.add_(0.3 * noise)
     return module
 
@@ -70,7 +72,8 @@ def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
     r"""
     ## Find the matrices
 
-    An empty list, if the attention has other weights too: then it isn't the formula alone.
+    An empty list, if the attention has a weight that can't be one of them, such as a gain: then it
+    isn't the formula alone. (A table that is `d_model` wide is taken for a matrix.)
     """
     # What a list of heads has one by one is put together: the names differ in a number only.
     groups: dict[str, list[Tensor]] = {}
@@ -78,8 +81,8 @@ def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
         groups.setdefault(re.sub(r"\.\d+\b", "", name), []).append(weight.detach())
     joined = {name: torch.cat(parts) for name, parts in groups.items()}
 
-    # GPT-2's layers have their matrices the other way round. Only one for three projections shows
-    # it: it isn't `d_model` wide.
+    # GPT-2's layers have their matrices transposed. A square one doesn't show that, but a matrix
+    # for three projections does: its last axis isn't `d_model` long.
     matrices = {n: w for n, w in joined.items() if w.dim() == 2 and d_model in w.shape}
     turned = any(weight.shape[1] != d_model for weight in matrices.values())
     found: list[Matrix] = []
@@ -105,7 +108,8 @@ def example(batch_size: int = 3, heads: int = 2, d_k: int = 5) -> tuple[list[Ten
     r"""
     ## Example
 
-    PyTorch's attention has one matrix for three projections. Cut up, there are four.
+    PyTorch's attention has one matrix for three projections, and one for the output. With the first
+    cut into three, there are four.
 
     ### Exercises
 

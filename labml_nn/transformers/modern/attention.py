@@ -10,7 +10,8 @@ paper:
 ---
 
 [Attention](../mha.py) of 2017 has no idea of positions, scores that grow as its weights grow, and
-values that know less of the token from layer to layer. Here are three changes.
+values in which less and less is left of the token itself, layer after layer. Here are three
+changes.
 
 **In:** the residual stream, `[seq_len, batch_size, d_model]`, and, after the first layer, the first
 layer's values. **Out:** what is added to the stream, and this layer's values.
@@ -22,7 +23,7 @@ layer's values. **Out:** what is added to the stream, and this layer's values.
   2020](https://arxiv.org/abs/2010.04245)).
 * The **values of the first layer** are mixed into those of all others.
 
-[The largest score of 32 random tokens, as the weights for queries and keys
+[The largest score of 32 random tokens, divided by √d_k, as the weights for queries and keys
 grow](../../../results/model_drawings.json#figures.scores)
 """
 
@@ -48,7 +49,8 @@ class RotaryProjection(PrepareForMultiHeadAttention):
         * `heads` is the number of heads
         * `rotate` are the [rotary positions](../rotary.py#RotaryPositions)
         """
-        # A bias would add the same vector to all queries, wherever they are.
+        # No bias, as in most newer models: it would add the same vector to all queries, whatever
+        # their tokens are.
         super().__init__(d_model, heads, d_model // heads, bias=False)
         self.rotate = rotate
 
@@ -89,8 +91,8 @@ class ModernAttention(nn.Module):
         self.mix = None if first else nn.Parameter(torch.zeros(()))
 
         # Normalised queries and keys have the length $\sqrt{d_k}$. So with the usual scaling by
-        # $1 / \sqrt{d_k}$ no score is above $\sqrt{d_k}$, which is 5.7 in the small model. Half as
-        # much again allows the softmax to be sharper.
+        # $1 / \sqrt{d_k}$ no score is above $\sqrt{d_k}$, which is 5.7 for 32 features in a head.
+        # Half as much again allows the softmax to be sharper.
         self.scale = 1.5 / math.sqrt(d_k)
 
     def forward(self, x: Tensor, first_value: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -136,7 +138,8 @@ def example(
 
     Without rotary positions the loss of the small model is higher by
     [0.036](../../../results/ablation.json#tables.changes.added%20sines%2C%20no%20rotary%20positions.worth).
-    The other two did not help at its size: [the ablation](ablation.py) finds
+    The normalisation, and the values of the first layer, did not help at its size. For the first
+    and the second, [the ablation](ablation.py) finds
     [0.005](../../../results/ablation.json#tables.changes.queries%20and%20keys%20not%20normalised.worth)
     and
     [−0.001](../../../results/ablation.json#tables.changes.no%20values%20of%20the%20first%20layer.worth)
@@ -166,7 +169,7 @@ def example(
     """
     d_k = 2 * n_pairs
     d_model = heads * d_k
-    # Both layers share one table.
+    # Both layers share one table of rotations.
     rotate = RotaryPositions(inverse_frequencies(d_k), seq_len)
     first = ModernAttention(d_model, heads, rotate, first=True)
     second = ModernAttention(d_model, heads, rotate, first=False)
