@@ -9,8 +9,8 @@ runs is the page's own source. Nobody has written it a second time in JavaScript
 sent to your browser. This page tells how that works.
 
 **In:** a module of PyTorch, its trained weights, and the page that it is on. **Out:** some files
-beside the page, 20 kB of code and graph and up to 0.9 MB of weights, which a reader's browser
-fetches when asked to.
+beside the page, which a reader's browser fetches when asked to: 20 kB of code and graph, 35 kB of
+kernels, and up to 0.9 MB of weights.
 
 ```text
 module ── torch.export ── graph ─────┬── steps of a page, data flow          (on the site)
@@ -47,17 +47,19 @@ done this way.
 The interpreter, “assets/interpreter.js”, is a loop over the list:
 
 ```js
-  for (const node of graph.nodes) {
-    const operation = operations[node.operation];
-    const value = typed(operation(node.arguments.map(resolved), node.options), node.dtype);
-    values.set(node.name, after(node, value) ?? value);
-  }
+    for (const node of graph.nodes) {
+      const operation = operations[node.operation];
+      const value = operation(node.arguments.map(resolved), node.options, node.dtype);
+      values.set(node.name, after(node, value) ?? value);
+    }
 ```
 
-“operations” is a table of some seventy functions, one for each operation that any page uses.
-“tensors.js” has what they need: a shape, an array, and one function that brings numbers into
-another order. “after” sees each value, which is how the panel
-shows it, and may give another one in its place, which is how a head is knocked out.
+“operations” is a table of some seventy functions, one for each operation that any page uses. None
+of them has a loop over numbers. Those loops are the kernels of [the editor](edit/__init__.py): C
+that is compiled to WebAssembly, where a matrix product takes four numbers at a time. “kernels.js”
+calls them. “tensors.js” has what the operations need: shapes, and the distances in memory from one
+element to the next, so that most changes of a shape copy nothing. “after” sees each value, which is
+how the panel shows it, and may change it, which is how a head is knocked out.
 
 A test runs all graphs in Node at four lengths. The largest difference from PyTorch is a millionth
 of the largest value. And it makes every operation wrong once, to see that the test would notice.
@@ -79,8 +81,8 @@ whose source has changed since says so, and weights that aren't the recorded one
 
 To write, a model runs once for each character. The page about the
 [cache](../labml_nn/transformers/kv_cache.py) is exported as one step whose caches are arguments and
-results. It is one more graph for the same loop. Its logits are those of the whole pass, bit for
-bit.
+results. It is one more graph for the same loop. Its logits are those of the whole pass, but for
+rounding.
 
 ## For a package of your own
 

@@ -30,6 +30,8 @@ from livepage.steps import steps
 HERE = Path(__file__).parent
 # Scripts and styles.
 ASSETS = HERE / "assets"
+# The loops of all operations, which the editor's stand-in for torch has as well.
+KERNELS = HERE.parent / "browser_torch" / "kernels" / "kernels.wasm"
 # The scripts that are fetched as such; all others are parts of these. “model.js” is there for
 # programs that measure.
 MODULES = ("go_on.js", "model.js", "own_text.js", "panel.js", "worker.js", "writing.js")
@@ -263,7 +265,7 @@ class Live:
         """
         values = self.recorded()
         self.export(values["models"], self.wanted(), report)
-        found: dict[str, bytes] = {}
+        found = {"assets/kernels.wasm": KERNELS.read_bytes()}
         graphs = {place: (one["maker"], one["model"]) for place, one in self.graphs.items()}
         contents = {place: self.graph(*key, values) for place, key in graphs.items()}
         for path, name in self.pages.items():

@@ -26,6 +26,8 @@ _WASM = [
     "-msimd128",
     "-mbulk-memory",
     "-fno-unroll-loops",
+    # A table would lie at a fixed address, in the midst of Python's memory.
+    "-fno-jump-tables",
     "-nostdlib",
     "-Wl,--no-entry",
     "-Wl,--import-memory",

@@ -17,6 +17,41 @@ static void few_f32(i64 m, i64 n, i64 k, f32 *out, const f32 *a, i64 a_row, i64 
         }
 }
 
+// Few rows of a by columns of b that lie in order, as those of a layer's weights do: nothing is
+// packed, since each column is read once or twice. Four columns are taken at a time; the last one
+// is taken again where some are missing.
+static void in_order_f32(i64 m, i64 n, i64 k, f32 *out, const f32 *a, i64 a_row, const f32 *b,
+                         i64 b_column) {
+    for (i64 row = 0; row < m; row++) {
+        const f32 *x = a + row * a_row;
+        for (i64 column = 0; column < n; column += 4) {
+            const i64 last = n - 1 - column;
+            const f32 *y0 = b + column * b_column;
+            const f32 *y1 = y0 + (last < 1 ? last : 1) * b_column;
+            const f32 *y2 = y0 + (last < 2 ? last : 2) * b_column;
+            const f32 *y3 = y0 + (last < 3 ? last : 3) * b_column;
+            Four s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+            i64 l = 0;
+            for (; l + 4 <= k; l += 4) {
+                const Four values = *(const Four *)(x + l);
+                s0 += values * *(const Four *)(y0 + l);
+                s1 += values * *(const Four *)(y1 + l);
+                s2 += values * *(const Four *)(y2 + l);
+                s3 += values * *(const Four *)(y3 + l);
+            }
+            f32 sum[] = {(s0[0] + s0[1]) + (s0[2] + s0[3]), (s1[0] + s1[1]) + (s1[2] + s1[3]),
+                         (s2[0] + s2[1]) + (s2[2] + s2[3]), (s3[0] + s3[1]) + (s3[2] + s3[3])};
+            for (; l < k; l++) {
+                sum[0] += x[l] * y0[l];
+                sum[1] += x[l] * y1[l];
+                sum[2] += x[l] * y2[l];
+                sum[3] += x[l] * y3[l];
+            }
+            for (i64 j = 0; j < 4 && j <= last; j++) out[row * n + column + j] = sum[j];
+        }
+    }
+}
+
 // Eight columns of b are packed beside each other; with four rows of a at a time, all 32 sums
 // stay in registers. Rows and columns that are missing at the ends are computed and dropped.
 static void many_f32(i64 m, i64 n, i64 k, f32 *out, const f32 *a, i64 a_row, i64 a_step,
@@ -107,6 +142,8 @@ Status matmul(Call *call) {
                 const f32 *y = (const f32 *)b->data + loop.offset[2];
                 if (m * n * k < 512 || n == 1)
                     few_f32(m, n, k, to, x, a_row, a_step, y, b_step, b_column);
+                else if (m < ROWS && a_step == 1 && b_step == 1)
+                    in_order_f32(m, n, k, to, x, a_row, y, b_column);
                 else
                     many_f32(m, n, k, to, x, a_row, a_step, y, b_step, b_column,
                              (f32 *)packed->data);

@@ -1,10 +1,13 @@
 // Runs a graph that exporter.py has made, and reads the tensors that it needs.
 //
 //   const tensors = readSafetensors(await (await fetch("classic.safetensors")).arrayBuffer());
-//   const [logits] = run(graph, tensors, [{ shape: [4, 1], data: Float64Array.of(1, 2, 3, 4) }]);
+//   const tokens = { shape: [4, 1], data: Float64Array.of(1, 2, 3, 4), dtype: "int64" };
+//   const [logits] = run(graph, tensorsOf(graph, tensors), [tokens]);
+import { inScope } from "./kernels.js";
 import { operations } from "./operations.js";
-import { tensor } from "./tensors.js";
+import { place, read } from "./tensors.js";
 
+/** @typedef {import("./kernels.js").Placed} Placed */
 /** @typedef {import("./tensors.js").Tensor} Tensor */
 
 /**
@@ -49,6 +52,8 @@ import { tensor } from "./tensors.js";
  * @property {string[]} stale
  */
 
+const TYPES = { F32: "float32", F64: "float64", BOOL: "bool" };
+
 /**
  * Eight bytes with the length of the header, the header, and the numbers of all tensors. A tensor
  * of whole numbers has a scale for each of its rows, under the same name and `.scale`.
@@ -77,11 +82,11 @@ export function readSafetensors(buffer) {
     const { dtype, shape } = entry;
     const scale = header[`${name}.scale`];
     const raw = numbers(entry);
-    if (scale) tensors[name] = tensor(shape, scaled(raw, shape.at(-1), numbers(scale)));
+    if (scale)
+      tensors[name] = { shape, data: scaled(raw, shape.at(-1), numbers(scale)), dtype: "float32" };
     else if (dtype === "I64")
-      tensors[name] = tensor(shape, Float64Array.from(raw, Number), "int64");
-    else if (dtype === "BOOL") tensors[name] = tensor(shape, Float32Array.from(raw), "bool");
-    else tensors[name] = tensor(shape, raw, dtype === "F64" ? "float64" : "float32");
+      tensors[name] = { shape, data: Float64Array.from(raw, Number), dtype: "int64" };
+    else tensors[name] = { shape, data: raw, dtype: TYPES[dtype] };
   }
   return tensors;
 }
@@ -93,17 +98,21 @@ function scaled(rows, width, scales) {
 }
 
 /**
- * The tensors that a graph asks for, by the names that it has for them: parameters are in the file
- * of the weights, and constants in a file of their own.
+ * The tensors that a graph asks for, in the memory of the kernels, by the names that it has for
+ * them: parameters are in the file of the weights, and constants in a file of their own.
  *
  * @param {Graph} graph
  * @param {Record<string, Tensor>} weights
  * @param {Record<string, Tensor>} constants
- * @returns {Record<string, Tensor>}
+ * @returns {Record<string, Placed>}
  */
 export function tensorsOf(graph, weights, constants = {}) {
-  const named = Object.entries(graph.parameters).map(([name, stored]) => [name, weights[stored]]);
-  return { ...constants, ...Object.fromEntries(named) };
+  /** @type {Record<string, Placed>} */
+  const found = {};
+  for (const [name, constant] of Object.entries(constants)) found[name] = place(constant);
+  for (const [name, stored] of Object.entries(graph.parameters))
+    found[name] = place(weights[stored]);
+  return found;
 }
 
 // "@2+3" is 2 and 3 for each position.
@@ -120,30 +129,22 @@ function affine(text, length) {
 }
 
 /**
- * A result has the type that PyTorch gave it.
+ * A value, or a list of them, as the kernels take it. Those of a page are copied.
  *
- * @param {Tensor} value
- * @param {string | null} dtype
- * @returns {Tensor}
+ * @param {any} value
  */
-function typed(value, dtype) {
-  if (!dtype || value.dtype === dtype) return value;
-  const { shape, data } = value;
-  return tensor(
-    shape,
-    dtype === "float32" && data instanceof Float64Array ? Float32Array.from(data) : data,
-    dtype,
-  );
-}
+const placed = (value) =>
+  Array.isArray(value) ? value.map(placed) : value?.data ? place(value) : value;
 
 /**
- * One node after the other. `after` sees each value, and may give another one in its place: that is
- * how a head is knocked out. The result are the outputs of the graph.
+ * One node after the other. `after` sees each value, and may change it, or give another one in its
+ * place: that is how a head is knocked out. What the values take of the memory is free again when
+ * the outputs of the graph have been read, which are the result.
  *
  * @param {Graph} graph
- * @param {Record<string, Tensor>} tensors
+ * @param {Record<string, Placed | Tensor>} tensors
  * @param {Tensor[]} inputs
- * @param {(node: GraphNode, value: Tensor) => Tensor | undefined} after
+ * @param {(node: GraphNode, value: any) => Placed | Tensor | undefined | void} after
  * @returns {Tensor[]}
  */
 export function run(graph, tensors, inputs, after = () => undefined) {
@@ -151,19 +152,27 @@ export function run(graph, tensors, inputs, after = () => undefined) {
   graph.inputs.forEach(({ name }, i) => values.set(name, inputs[i]));
   const length = lengthOf(graph, inputs);
 
+  function valueOf(name) {
+    const value = placed(values.get(name));
+    values.set(name, value);
+    return value;
+  }
+
   // An argument in the graph is a number, a reference to a value, or a list of these.
   const resolved = (argument) => {
     if (Array.isArray(argument)) return argument.map(resolved);
     if (typeof argument !== "string") return argument ?? undefined;
-    if (argument[0] === "%") return values.get(argument.slice(1));
+    if (argument[0] === "%") return valueOf(argument.slice(1));
     if (argument[0] === "@") return affine(argument, length);
     return argument[0] === "#" ? Number(argument.slice(1).replace("inf", "Infinity")) : argument;
   };
 
-  for (const node of graph.nodes) {
-    const operation = operations[node.operation];
-    const value = typed(operation(node.arguments.map(resolved), node.options), node.dtype);
-    values.set(node.name, after(node, value) ?? value);
-  }
-  return graph.outputs.map(resolved);
+  return inScope(() => {
+    for (const node of graph.nodes) {
+      const operation = operations[node.operation];
+      const value = operation(node.arguments.map(resolved), node.options, node.dtype);
+      values.set(node.name, after(node, value) ?? value);
+    }
+    return graph.outputs.map((name) => read(resolved(name)));
+  });
 }

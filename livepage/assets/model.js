@@ -6,7 +6,7 @@
 import { make } from "./elements.js";
 
 /** @typedef {import("./interpreter.js").Graph} Graph */
-/** @typedef {{ weights: ArrayBuffer, constants: ArrayBuffer }} Files */
+/** @typedef {{ kernels: ArrayBuffer, weights: ArrayBuffer, constants: ArrayBuffer }} Files */
 
 // ## Files
 
@@ -39,9 +39,13 @@ export async function fetched(address, report = () => {}) {
 export const learned = (name, report) =>
   fetched(new URL(`weights/${name}`, import.meta.url).href, report);
 
+// The kernels, which all graphs share.
+/** @type {Promise<ArrayBuffer> | undefined} */
+let kernels;
+
 /**
- * The numbers of the graph at an address: the weights, when they have come, and its constants, which
- * stand beside it.
+ * What the graph at an address is run with: the kernels, the weights, when they have come, and its
+ * constants, which stand beside it.
  *
  * @param {string} address
  * @param {Promise<ArrayBuffer>} weights
@@ -49,8 +53,11 @@ export const learned = (name, report) =>
  */
 export async function numbers(address, weights) {
   const beside = fetched(address.replace(/json$/, "safetensors"));
-  const [first, constants] = await Promise.all([weights, beside]);
-  return { weights: first, constants };
+  kernels ??= fetched(new URL("kernels.wasm", import.meta.url).href);
+  // If they didn't come, they are fetched at the next try.
+  kernels.catch(() => (kernels = undefined));
+  const [first, constants, loops] = await Promise.all([weights, beside, kernels]);
+  return { kernels: loops, weights: first, constants };
 }
 
 export const fetchedJson = async (address) =>

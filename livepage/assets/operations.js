@@ -1,14 +1,17 @@
 // What each operation of a graph does to tensors: the table at the end has one entry for each.
+import { Binary, Operation, SUM, Unary, bits, call, empty } from "./kernels.js";
 import {
   arange,
   axisOf,
+  broadcast,
+  cast,
   cat,
+  contiguous,
   einsum,
   expand,
   filled,
   linear,
   matmul,
-  one,
   pad,
   permute,
   product,
@@ -19,138 +22,166 @@ import {
   solveTriangular,
   split,
   squeeze,
-  tensor,
   transpose,
-  triangle,
-  two,
   unbind,
   unsqueeze,
   view,
-  where,
 } from "./tensors.js";
+
+// Each element by itself
+
+function one(operation, t) {
+  const result = empty(t.shape, t.dtype);
+  call(Operation.UNARY, [operation], result, t);
+  return result;
+}
+
+function two(operation, a, b, dtype, result = dtype) {
+  [a, b] = [cast(a, dtype), cast(b, dtype)];
+  const out = empty(broadcast(a.shape, b.shape), result);
+  call(Operation.BINARY, [operation], out, a, b);
+  return out;
+}
+
+// What is compared has one type, the wider one. A plain number decides nothing.
+const WIDTHS = ["bool", "int64", "float32", "float64"];
+const typeOf = (a) =>
+  typeof a === "number" ? (Number.isInteger(a) ? 0 : 2) : WIDTHS.indexOf(a.dtype);
+const compare = (operation, a, b) =>
+  two(operation, a, b, WIDTHS[Math.max(typeOf(a), typeOf(b))], "bool");
+
+function where(condition, yes, no, dtype) {
+  [yes, no] = [cast(yes, dtype), cast(no, dtype)];
+  const result = empty(broadcast(condition.shape, yes.shape, no.shape), dtype);
+  call(Operation.WHERE, [], result, condition, yes, no);
+  return result;
+}
+
+const unary =
+  (operation) =>
+  ([t]) =>
+    one(operation, t);
+const binary =
+  (operation) =>
+  ([a, b], _, dtype) =>
+    two(operation, a, b, dtype);
+const comparison =
+  (operation) =>
+  ([a, b]) =>
+    compare(operation, a, b);
+
+// `add` and `sub` take a factor for the second.
+const scaled =
+  (operation) =>
+  ([a, b], { alpha = 1 }, dtype) =>
+    two(operation, a, alpha === 1 ? b : two(Binary.MULTIPLY, b, alpha, dtype), dtype);
+
+function clamp([t, low, high], _, dtype) {
+  if (low !== undefined) t = two(Binary.MAXIMUM, t, low, dtype);
+  return high === undefined ? t : two(Binary.MINIMUM, t, high, dtype);
+}
+
+function elu(t) {
+  const negative = two(Binary.MINIMUM, one(Unary.EXPONENTIAL_LESS_1, t), 0, t.dtype);
+  return two(Binary.ADD, one(Unary.RELU, t), negative, t.dtype);
+}
+
+// Of a number below zero the exponential doesn't overflow.
+function logSigmoid(t) {
+  const small = one(Unary.EXPONENTIAL, one(Unary.NEGATIVE, one(Unary.ABSOLUTE, t)));
+  const rest = one(Unary.LOGARITHM_OF_1_MORE, small);
+  return two(Binary.SUBTRACT, two(Binary.MINIMUM, t, 0, t.dtype), rest, t.dtype);
+}
+
+const lerp = (a, b, share, dtype) =>
+  two(Binary.ADD, a, two(Binary.MULTIPLY, share, two(Binary.SUBTRACT, b, a, dtype), dtype), dtype);
 
 // Along an axis
 
-// f changes each row in place; the numbers of a row are `step` apart.
-function alongAxis(t, axis, f) {
-  axis = axisOf(axis, t.shape.length);
-  const n = t.shape[axis];
-  const step = product(t.shape.slice(axis + 1));
-  const data = t.data.slice();
-  for (let i = 0; i < data.length; i += n * step) {
-    for (let j = 0; j < step; j++) f(data, i + j, n, step);
-  }
-  return tensor(t.shape, data);
+function along(operation, t, axis) {
+  const result = empty(t.shape, t.dtype);
+  call(operation, [0, axisOf(axis, t.shape.length)], result, contiguous(t));
+  return result;
 }
 
-// The largest is subtracted first: its exponential is 1, and none overflows.
-function softmax(data, start, n, step) {
-  const end = start + n * step;
-  let top = -Infinity;
-  let total = 0;
-  for (let i = start; i < end; i += step) if (data[i] > top) top = data[i];
-  for (let i = start; i < end; i += step) total += data[i] = Math.exp(data[i] - top);
-  for (let i = start; i < end; i += step) data[i] /= total;
-}
-
-function accumulate(data, start, n, step) {
-  for (let i = 1; i < n; i++) data[start + i * step] += data[start + (i - 1) * step];
-}
-
-// The axes go to the end, and f makes one number of each row.
-function reduced(t, axes, keep, f) {
+// Along these axes all elements fall on the same place of the result: its strides are 0 there.
+function sum(t, axes, keep) {
   const all = [...t.shape.keys()];
   const gone = axes?.length ? axes.map((axis) => axisOf(axis, all.length)) : all;
-  const rest = all.filter((axis) => !gone.includes(axis));
-  const { data } = permute(t, [...rest, ...gone]);
-  const n = product(gone.map((axis) => t.shape[axis]));
-  const shape = keep
-    ? t.shape.map((size, axis) => (gone.includes(axis) ? 1 : size))
-    : rest.map((axis) => t.shape[axis]);
-  const result = tensor(shape);
-  for (let i = 0; i < result.data.length; i++) result.data[i] = f(data.subarray(i * n, i * n + n));
+  const result = empty(
+    t.shape.map((size, axis) => (gone.includes(axis) ? 1 : size)),
+    t.dtype,
+  );
+  const strides = result.strides.map((stride, axis) => (gone.includes(axis) ? 0 : stride));
+  call(Operation.REDUCE, [SUM], { ...result, shape: t.shape, strides }, t);
+  return keep ? result : squeeze(result, gone);
+}
+
+function mean(t, axes, keep) {
+  const total = sum(t, axes, keep);
+  const count = product(t.shape) / product(total.shape);
+  return two(Binary.DIVIDE, total, count, t.dtype);
+}
+
+// Each row minus its mean, if `centred`, and divided by its length.
+function normalised(t, sizes, weight, bias, eps, centred) {
+  const row = view(t, [-1, product(sizes)]);
+  const result = empty(row.shape, t.dtype);
+  const [means, factors] = [0, 1].map(() => empty([row.shape[0]], t.dtype));
+  call(Operation.NORMALISE, [bits(eps), centred], result, row, means, factors);
+  const shaped = view(result, t.shape);
+  if (weight) call(Operation.BINARY, [Binary.MULTIPLY], shaped, shaped, weight);
+  if (bias) call(Operation.BINARY, [Binary.ADD], shaped, shaped, bias);
+  return shaped;
+}
+
+// Zeros above a diagonal of the last two axes, or below it.
+function triangle(t, lower, diagonal) {
+  const result = empty(t.shape, t.dtype);
+  call(Operation.TRIANGLE, [lower, diagonal], result, contiguous(t));
   return result;
 }
 
-const sum = (row) => row.reduce((a, b) => a + b, 0);
-const mean = (row) => sum(row) / row.length;
-const squares = (row, center = 0) => row.reduce((total, x) => total + (x - center) ** 2, 0);
-
-// Each row minus its mean, if `centered`, and divided by its length.
-function normalised(t, sizes, weight, bias, eps, centered) {
-  const n = product(sizes);
-  const result = tensor(t.shape, t.data.slice());
-  for (let i = 0; i < result.data.length; i += n) {
-    const row = result.data.subarray(i, i + n);
-    const center = centered ? mean(row) : 0;
-    const scale = 1 / Math.sqrt(squares(row, center) / n + eps);
-    for (let j = 0; j < n; j++) {
-      row[j] =
-        (row[j] - center) * scale * (weight ? weight.data[j] : 1) + (bias ? bias.data[j] : 0);
-    }
-  }
-  return result;
-}
-
-// One number at a time
-
-const sigmoid = (x) => 1 / (1 + Math.exp(-x));
-
-// A sum of positive terms, to the last digit. The polynomials in use are good to seven.
-function erf(x) {
-  const a = Math.abs(x);
-  if (a > 6) return Math.sign(x);
-  let term = a;
-  let total = a;
-  for (let n = 1; term > 1e-17 * total; n++) total += term *= (2 * a * a) / (2 * n + 1);
-  return ((Math.sign(x) * 2) / Math.sqrt(Math.PI)) * Math.exp(-a * a) * total;
-}
-
-const add = two((a, b) => a + b);
-const and = two((a, b) => a && b);
-const multiply = two((a, b) => a * b);
-const subtract = two((a, b) => a - b);
-
-// By their names in PyTorch: the arguments that have a place, and those that have a name.
+// By their names in PyTorch: the arguments that have a place, those that have a name, and the type
+// that PyTorch gave the result.
 export const operations = {
-  abs: one(Math.abs),
-  cos: one(Math.cos),
-  elu: one((x) => (x > 0 ? x : Math.expm1(x))),
-  exp: one(Math.exp),
-  gelu: one((x) => 0.5 * x * (1 + erf(x / Math.SQRT2))),
-  log_sigmoid: one((x) => Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x)))),
-  neg: one((x) => -x),
-  relu: one((x) => Math.max(x, 0)),
-  rsqrt: one((x) => 1 / Math.sqrt(x)),
-  sigmoid: one(sigmoid),
-  silu: one((x) => x * sigmoid(x)),
-  sin: one(Math.sin),
-  sqrt: one(Math.sqrt),
-  square: one((x) => x * x),
-  tanh: one(Math.tanh),
+  abs: unary(Unary.ABSOLUTE),
+  cos: unary(Unary.COSINE),
+  elu: ([t]) => elu(t),
+  exp: unary(Unary.EXPONENTIAL),
+  gelu: unary(Unary.GELU),
+  log_sigmoid: ([t]) => logSigmoid(t),
+  neg: unary(Unary.NEGATIVE),
+  relu: unary(Unary.RELU),
+  rsqrt: unary(Unary.RECIPROCAL_ROOT),
+  sigmoid: unary(Unary.SIGMOID),
+  silu: unary(Unary.SILU),
+  sin: unary(Unary.SINE),
+  sqrt: unary(Unary.SQUARE_ROOT),
+  square: unary(Unary.SQUARE),
+  tanh: unary(Unary.HYPERBOLIC_TANGENT),
   // Of true and false; nothing here asks for the bits of a whole number.
-  bitwise_not: one((x) => (x ? 0 : 1)),
-  clamp: ([t, low, high]) =>
-    one((x) => Math.min(Math.max(x, low ?? -Infinity), high ?? Infinity))([t]),
-  clamp_min: ([t, low]) => one((x) => Math.max(x, low))([t]),
+  bitwise_not: unary(Unary.NOT),
+  clamp,
+  clamp_min: clamp,
 
-  add: ([a, b], { alpha = 1 }) => add([a, alpha === 1 ? b : multiply([b, alpha])]),
-  sub: ([a, b], { alpha = 1 }) => subtract([a, alpha === 1 ? b : multiply([b, alpha])]),
-  rsub: ([a, b]) => subtract([b, a]),
-  mul: multiply,
-  div: two((a, b) => a / b),
-  pow: two((a, b) => a ** b),
-  maximum: two(Math.max),
-  ge: two((a, b) => (a >= b ? 1 : 0)),
-  gt: two((a, b) => (a > b ? 1 : 0)),
-  le: two((a, b) => (a <= b ? 1 : 0)),
-  lt: two((a, b) => (a < b ? 1 : 0)),
-  __and__: and,
-  bitwise_and: and,
-  __or__: two((a, b) => a || b),
-  lerp: ([a, b, share]) => add([a, multiply([share, subtract([b, a])])]),
-  masked_fill: ([t, mask, value]) => where(mask, value, t),
-  where: ([condition, a, b]) => where(condition, a, b),
+  add: scaled(Binary.ADD),
+  sub: scaled(Binary.SUBTRACT),
+  rsub: ([a, b], _, dtype) => two(Binary.SUBTRACT, b, a, dtype),
+  mul: binary(Binary.MULTIPLY),
+  div: binary(Binary.DIVIDE),
+  pow: binary(Binary.POWER),
+  maximum: binary(Binary.MAXIMUM),
+  ge: comparison(Binary.GREATER_EQUAL),
+  gt: comparison(Binary.GREATER),
+  le: comparison(Binary.LESS_EQUAL),
+  lt: comparison(Binary.LESS),
+  __and__: binary(Binary.AND),
+  bitwise_and: binary(Binary.AND),
+  __or__: binary(Binary.OR),
+  lerp: ([a, b, share], _, dtype) => lerp(a, b, share, dtype),
+  masked_fill: ([t, mask, value], _, dtype) => where(mask, value, t, dtype),
+  where: ([condition, a, b], _, dtype) => where(condition, a, b, dtype),
 
   bmm: ([a, b]) => matmul(a, b),
   einsum: ([equation, factors]) => einsum(equation, factors),
@@ -158,14 +189,14 @@ export const operations = {
   linear: ([x, weight, bias]) => linear(x, weight, bias),
   matmul: ([a, b]) => matmul(a, b),
 
-  cumsum: ([t, axis]) => alongAxis(t, axis, accumulate),
-  layer_norm: ([t, sizes, weight, bias, eps]) => normalised(t, sizes, weight, bias, eps, true),
-  rms_norm: ([t, sizes, weight, eps]) => normalised(t, sizes, weight, null, eps ?? 2 ** -23, false),
+  cumsum: ([t, axis]) => along(Operation.CUMULATE, t, axis),
+  layer_norm: ([t, sizes, weight, bias, eps]) => normalised(t, sizes, weight, bias, eps, 1),
+  rms_norm: ([t, sizes, weight, eps]) => normalised(t, sizes, weight, null, eps ?? 2 ** -23, 0),
   linalg_vector_norm: ([t, , axes, keep]) =>
-    reduced(t, axes, keep, (row) => Math.sqrt(squares(row))),
-  mean: ([t, axes, keep]) => reduced(t, axes, keep, mean),
-  softmax: ([t, axis]) => alongAxis(t, axis, softmax),
-  sum: ([t, axes, keep]) => reduced(t, axes, keep, sum),
+    one(Unary.SQUARE_ROOT, sum(one(Unary.SQUARE, t), axes, keep)),
+  mean: ([t, axes, keep]) => mean(t, axes, keep),
+  softmax: ([t, axis]) => along(Operation.SOFTMAX, t, axis),
+  sum: ([t, axes, keep]) => sum(t, axes, keep),
 
   cat: ([parts, axis]) => cat(parts, axis),
   expand: ([t, shape]) => expand(t, shape),
@@ -173,22 +204,22 @@ export const operations = {
   pad: ([t, sizes, , value]) => pad(t, sizes, value ?? 0),
   permute: ([t, axes]) => permute(t, axes),
   repeat_interleave: ([t, n, axis]) => repeatEach(t, n, axis),
-  select: ([t, axis, i]) => select(t, axis, axisOf(i, t.shape[axisOf(axis, t.shape.length)])),
+  select: ([t, axis, i]) => select(t, axis, i),
   slice: ([t, ...where]) => slice(t, ...where),
   split: ([t, size, axis]) => split(t, size, axis),
   split_with_sizes: ([t, sizes, axis]) => split(t, sizes, axis),
   squeeze: ([t, axes]) => squeeze(t, axes),
   transpose: ([t, a, b]) => transpose(t, a, b),
-  tril: ([t, diagonal = 0]) => triangle(t, (above) => above <= diagonal),
-  triu: ([t, diagonal = 0]) => triangle(t, (above) => above >= diagonal),
+  tril: ([t, diagonal = 0]) => triangle(t, 1, diagonal),
+  triu: ([t, diagonal = 0]) => triangle(t, 0, diagonal),
   unbind: ([t, axis]) => unbind(t, axis),
   unsqueeze: ([t, axis]) => unsqueeze(t, axis),
   view: ([t, shape]) => view(t, shape),
 
-  _to_copy: ([t]) => t,
-  arange: (numbers) => arange(...numbers),
+  _to_copy: ([t], _, dtype) => cast(t, dtype),
+  arange: (numbers, _, dtype) => arange(numbers, dtype),
   embedding: ([table, numbers]) => rows(table, numbers),
   index: ([t, [numbers]]) => rows(t, numbers),
-  new_zeros: ([, shape]) => filled(shape, 0),
-  ones: ([shape]) => filled(shape, 1),
+  new_zeros: ([, shape], _, dtype) => filled(shape, 0, dtype),
+  ones: ([shape], _, dtype) => filled(shape, 1, dtype),
 };

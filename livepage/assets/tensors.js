@@ -1,17 +1,20 @@
-// Tensors, and what changes their shape or their order.
+// Tensors in the memory of the kernels, and what changes their shape or their order.
 //
-// Every operation makes a new tensor; only `view` and its kind share the numbers of their argument.
+// A view has the memory of its argument, with other strides. What needs its elements one after the
+// other makes a copy, if they aren't so already.
+import { Binary, Operation, bits, bytesOf, call, elements, empty, stridesOf } from "./kernels.js";
 
-/** @typedef {Float32Array | Float64Array} Numbers */
+/** @typedef {import("./kernels.js").Placed} Placed */
+/** @typedef {Float32Array | Float64Array | Uint8Array} Numbers */
 
 /**
- * `data` has its numbers row by row, in a Float32Array, or in a Float64Array for whole numbers and
- * for what needs the digits. True is 1 and false is 0. `dtype` is PyTorch's.
+ * What comes from a file or goes to a page: numbers row by row. Whole numbers are in a Float64Array,
+ * true and false are 1 and 0 in a Uint8Array. `dtype` is PyTorch's.
  *
  * @typedef {object} Tensor
  * @property {number[]} shape
  * @property {Numbers} data
- * @property {string} [dtype]
+ * @property {string} dtype
  */
 
 /** @param {number[]} sizes */
@@ -25,157 +28,114 @@ export const product = (sizes) => sizes.reduce((a, b) => a * b, 1);
  */
 export const axisOf = (axis, rank) => (axis < 0 ? axis + rank : axis);
 
+// Into the memory, and out of it
+
 /**
- * @param {number[]} shape
- * @param {Numbers} data
- * @param {string} dtype
+ * @param {Tensor} tensor
+ * @returns {Placed}
+ */
+export function place({ shape, data, dtype }) {
+  const placed = empty(shape, dtype);
+  const to = elements(placed);
+  if (to instanceof BigInt64Array) data.forEach((number, i) => (to[i] = BigInt(number)));
+  else to.set(data);
+  return placed;
+}
+
+/**
+ * @param {Placed} placed
  * @returns {Tensor}
  */
-export function tensor(shape, data = new Float32Array(product(shape)), dtype = "float32") {
-  return { shape, data, dtype };
+export function read(placed) {
+  const from = elements(contiguous(placed));
+  const data = from instanceof BigInt64Array ? Float64Array.from(from, Number) : from.slice();
+  return { shape: placed.shape, data, dtype: placed.dtype };
 }
 
 /**
- * @param {number[]} shape
+ * The same number everywhere.
+ *
+ * @param {Placed} tensor
  * @param {number} value
  */
-export const filled = (shape, value) => tensor(shape, new Float32Array(product(shape)).fill(value));
-const asTensor = (value) =>
-  typeof value === "object" ? value : tensor([], Float64Array.of(value));
+export function fill(tensor, value) {
+  call(Operation.FILL, [tensor.dtype.startsWith("float") ? bits(value) : value], tensor);
+  return tensor;
+}
+
+export const filled = (shape, value, dtype) => fill(empty(shape, dtype), value);
 
 /**
- * How far apart two neighbours are along each axis.
+ * A tensor of a type: itself, or a copy. A plain number becomes a tensor without axes.
  *
- * @param {number[]} shape
- * @returns {number[]}
+ * @param {Placed | number} value
+ * @param {string} dtype
+ * @returns {Placed}
  */
-function stridesOf(shape) {
-  const strides = new Array(shape.length);
+export function cast(value, dtype) {
+  if (typeof value === "number") return filled([], value, dtype);
+  return value.dtype === dtype ? value : copied(value, dtype);
+}
+
+function copied(tensor, dtype = tensor.dtype) {
+  const copy = empty(tensor.shape, dtype);
+  call(Operation.COPY, [], copy, tensor);
+  return copy;
+}
+
+export function contiguous(tensor) {
+  const { shape, strides } = tensor;
   let step = 1;
   for (let axis = shape.length - 1; axis >= 0; axis--) {
-    strides[axis] = step;
+    if (shape[axis] !== 1 && strides[axis] !== step) return copied(tensor);
     step *= shape[axis];
   }
-  return strides;
+  return tensor;
 }
 
-/**
- * The one helper behind every change of order: the result has this shape, and a step along one of
- * its axes is a step of so many numbers in the argument. A step of 0 repeats.
- *
- * @param {Tensor} from
- * @param {number[]} shape
- * @param {number[]} strides
- * @param {number} offset
- */
-function pick({ data }, shape, strides, offset = 0) {
-  const rank = shape.length;
-  const total = product(shape);
-  const result = alike(data, total);
-  const last = rank ? shape[rank - 1] : 1;
-  const step = rank ? strides[rank - 1] : 0;
-  const index = new Array(rank).fill(0);
-  let from = offset;
-  for (let to = 0; to < total;) {
-    for (let i = 0, place = from; i < last; i++, place += step) result[to++] = data[place];
-    // The next row: count up, and carry over as with digits.
-    for (let axis = rank - 2; axis >= 0; axis--) {
-      from += strides[axis];
-      if (++index[axis] < shape[axis]) break;
-      from -= strides[axis] * shape[axis];
-      index[axis] = 0;
+// Broadcasting: axes are compared from the last one on, and those of size 1 are repeated. A shape
+// that doesn't fit is refused by the kernel.
+export function broadcast(...shapes) {
+  let result = [];
+  for (const shape of shapes) {
+    if (shape.length > result.length)
+      result = [...shape.slice(0, shape.length - result.length), ...result];
+    for (let axis = -1; axis >= -shape.length; axis--) {
+      const at = result.length + axis;
+      if (result[at] === 1) result[at] = shape[shape.length + axis];
     }
   }
-  return tensor(shape, result);
+  return result;
 }
 
-/**
- * Zeros in an array of the same kind.
- *
- * @param {Numbers} data
- * @param {number} length
- */
-const alike = (data, length) =>
-  data instanceof Float64Array ? new Float64Array(length) : new Float32Array(length);
+// Views
 
-// Broadcasting: axes are compared from the last one on, and those of size 1 are repeated.
-function broadcast(...shapes) {
-  const rank = Math.max(...shapes.map((shape) => shape.length));
-  return Array.from({ length: rank }, (_, axis) => {
-    const sizes = shapes.map((shape) => shape[shape.length - rank + axis] ?? 1);
-    const size = sizes.find((one) => one !== 1) ?? 1;
-    if (sizes.some((one) => one !== 1 && one !== size)) {
-      throw Error(`shapes that don't fit: ${JSON.stringify(shapes)}`);
-    }
-    return size;
-  });
-}
-
-export function expand(t, shape) {
-  const lead = shape.length - t.shape.length;
-  shape = shape.map((size, axis) => (size === -1 ? t.shape[axis - lead] : size));
-  if (product(shape) === t.data.length) return tensor(shape, t.data, t.dtype);
-  const own = stridesOf(t.shape);
+export function expand(t, sizes) {
+  const lead = sizes.length - t.shape.length;
+  const shape = sizes.map((size, axis) => (size === -1 ? t.shape[axis - lead] : size));
+  // A step of 0 repeats.
   const repeated = (axis) => axis < lead || t.shape[axis - lead] === 1;
-  return pick(
-    t,
-    shape,
-    shape.map((_, axis) => (repeated(axis) ? 0 : own[axis - lead])),
-  );
+  const strides = shape.map((_, axis) => (repeated(axis) ? 0 : t.strides[axis - lead]));
+  return { ...t, shape, strides };
 }
 
-// As wide as the wider of two: a plain number decides nothing.
-const widest = (a, b) =>
-  a.shape.length && !(b.data instanceof Float64Array && b.shape.length) ? a : b;
+export function view(t, sizes) {
+  const { address, end, dtype } = contiguous(t);
+  let shape = sizes;
+  if (sizes.includes(-1)) {
+    const known = product(sizes.filter((size) => size !== -1));
+    shape = sizes.map((size) => (size === -1 ? product(t.shape) / known : size));
+  }
+  return { shape, strides: stridesOf(shape), address, end, dtype };
+}
 
-export const one =
-  (f) =>
-  ([t]) =>
-    tensor(
-      t.shape,
-      t.data.map((x) => f(x)),
-    );
-
-export const two =
-  (f) =>
-  ([a, b]) => {
-    a = asTensor(a);
-    b = asTensor(b);
-    const shape = broadcast(a.shape, b.shape);
-    const left = expand(a, shape).data;
-    const right = expand(b, shape).data;
-    const result = alike(widest(a, b).data, left.length);
-    for (let i = 0; i < result.length; i++) result[i] = f(left[i], right[i]);
-    return tensor(shape, result);
+export function permute(t, order) {
+  const axes = order.map((axis) => axisOf(axis, order.length));
+  return {
+    ...t,
+    shape: axes.map((axis) => t.shape[axis]),
+    strides: axes.map((axis) => t.strides[axis]),
   };
-
-export function where(condition, yes, no) {
-  yes = asTensor(yes);
-  no = asTensor(no);
-  const shape = broadcast(condition.shape, yes.shape, no.shape);
-  const [test, a, b] = [condition, yes, no].map((t) => expand(t, shape).data);
-  return tensor(
-    shape,
-    Float32Array.from(test, (x, i) => (x ? a[i] : b[i])),
-  );
-}
-
-// Shapes
-
-export function view(t, shape) {
-  const known = product(shape.filter((size) => size !== -1));
-  const sizes = shape.map((size) => (size === -1 ? t.data.length / known : size));
-  return tensor(sizes, t.data, t.dtype);
-}
-
-export function permute(t, axes) {
-  const strides = stridesOf(t.shape);
-  axes = axes.map((axis) => axisOf(axis, axes.length));
-  return pick(
-    t,
-    axes.map((axis) => t.shape[axis]),
-    axes.map((axis) => strides[axis]),
-  );
 }
 
 export function transpose(t, a, b) {
@@ -186,15 +146,15 @@ export function transpose(t, a, b) {
   return permute(t, axes);
 }
 
-export const unsqueeze = (t, axis) =>
-  view(t, t.shape.toSpliced(axisOf(axis, t.shape.length + 1), 0, 1));
+export function unsqueeze(t, axis) {
+  const at = axisOf(axis, t.shape.length + 1);
+  return { ...t, shape: t.shape.toSpliced(at, 0, 1), strides: t.strides.toSpliced(at, 0, 0) };
+}
 
 export function squeeze(t, axes) {
   const gone = [axes ?? [...t.shape.keys()]].flat().map((axis) => axisOf(axis, t.shape.length));
-  return view(
-    t,
-    t.shape.filter((size, axis) => size !== 1 || !gone.includes(axis)),
-  );
+  const kept = [...t.shape.keys()].filter((axis) => t.shape[axis] !== 1 || !gone.includes(axis));
+  return permute(t, kept);
 }
 
 export function slice(t, axis = 0, start = 0, end = Infinity, step = 1) {
@@ -203,14 +163,12 @@ export function slice(t, axis = 0, start = 0, end = Infinity, step = 1) {
   const inside = (i) => Math.min(Math.max(i < 0 ? i + size : i, 0), size);
   const first = inside(start ?? 0);
   const n = Math.max(0, Math.ceil((inside(end ?? Infinity) - first) / step));
-  const strides = stridesOf(t.shape);
-  const shape = t.shape.with(axis, n);
-  const offset = first * strides[axis];
-  // Whole rows from the first axis on lie side by side, and need no copy.
-  if (axis === 0 && step === 1) {
-    return tensor(shape, t.data.subarray(offset, offset + product(shape)), t.dtype);
-  }
-  return pick(t, shape, strides.with(axis, strides[axis] * step), offset);
+  return {
+    ...t,
+    shape: t.shape.with(axis, n),
+    strides: t.strides.with(axis, t.strides[axis] * step),
+    address: t.address + first * t.strides[axis] * bytesOf(t.dtype),
+  };
 }
 
 export function split(t, size, axis = 0) {
@@ -220,23 +178,24 @@ export function split(t, size, axis = 0) {
   return sizes.map((n) => slice(t, axis, end, (end += n)));
 }
 
-export const select = (t, axis, i) => squeeze(slice(t, axis, i, i + 1), [axis]);
+export function select(t, axis, i) {
+  const at = axisOf(axis, t.shape.length);
+  const place = axisOf(i, t.shape[at]);
+  return squeeze(slice(t, at, place, place + 1), [at]);
+}
+
 export const unbind = (t, axis = 0) =>
   Array.from({ length: t.shape[axisOf(axis, t.shape.length)] }, (_, i) => select(t, axis, i));
+
+// Copies
 
 export function cat(parts, axis = 0) {
   axis = axisOf(axis, parts[0].shape.length);
   const total = parts.reduce((sum, part) => sum + part.shape[axis], 0);
-  const result = tensor(parts[0].shape.with(axis, total));
-  const inner = product(result.shape.slice(axis + 1));
-  const outer = product(result.shape.slice(0, axis));
-  let to = 0;
-  for (let row = 0; row < outer; row++) {
-    for (const { shape, data } of parts) {
-      const n = shape[axis] * inner;
-      result.data.set(data.subarray(row * n, row * n + n), to);
-      to += n;
-    }
+  const result = empty(parts[0].shape.with(axis, total), parts[0].dtype);
+  let end = 0;
+  for (const part of parts) {
+    call(Operation.COPY, [], slice(result, axis, end, (end += part.shape[axis])), part);
   }
   return result;
 }
@@ -246,7 +205,7 @@ export function pad(t, sizes, value) {
   for (let i = 0; i < sizes.length; i += 2) {
     const axis = t.shape.length - 1 - i / 2;
     const [before, after] = [sizes[i], sizes[i + 1]].map((n) =>
-      filled(t.shape.with(axis, Math.max(n, 0)), value),
+      filled(t.shape.with(axis, Math.max(n, 0)), value, t.dtype),
     );
     const kept = slice(t, axis, Math.max(-sizes[i], 0), t.shape[axis] + Math.min(sizes[i + 1], 0));
     t = cat([before, kept, after], axis);
@@ -256,13 +215,8 @@ export function pad(t, sizes, value) {
 
 // Rows of a table by their numbers.
 export function rows(table, numbers) {
-  const [count, ...inner] = table.shape;
-  const n = product(inner);
-  const result = tensor([...numbers.shape, ...inner]);
-  numbers.data.forEach((number, i) => {
-    const row = axisOf(number, count);
-    result.data.set(table.data.subarray(row * n, row * n + n), i * n);
-  });
+  const result = empty([...numbers.shape, ...table.shape.slice(1)], table.dtype);
+  call(Operation.INDEX, [0], result, table, numbers);
   return result;
 }
 
@@ -272,130 +226,91 @@ export function repeatEach(t, n, axis) {
   return view(wide, t.shape.with(axis, t.shape[axis] * n));
 }
 
-// Zeros where the column minus the row isn't `kept`, in the last two axes.
-export function triangle(t, kept) {
-  const [n, m] = t.shape.slice(-2);
-  return tensor(
-    t.shape,
-    t.data.map((x, i) => (kept((i % m) - (Math.floor(i / m) % n)) ? x : 0)),
-  );
-}
-
-export function arange(...numbers) {
+export function arange(numbers, dtype) {
   const [start, end, step = 1] = numbers.length === 1 ? [0, ...numbers] : numbers;
-  const n = Math.max(0, Math.ceil((end - start) / step));
-  return tensor(
-    [n],
-    Float64Array.from({ length: n }, (_, i) => start + i * step),
-  );
+  const result = empty([Math.max(0, Math.ceil((end - start) / step))], dtype);
+  const given = dtype === "int64" ? [start, step] : [bits(start), bits(step)];
+  call(Operation.ARANGE, given, result);
+  return result;
 }
 
 // Products
 
-// [..., n, k] times [..., k, m]. The innermost loop runs along rows of both the second factor and
-// the result, which are side by side in memory.
+// [..., n, k] times [..., k, m].
 export function matmul(a, b) {
   const [n, k] = a.shape.slice(-2);
   const m = b.shape.at(-1);
   const batch = broadcast(a.shape.slice(0, -2), b.shape.slice(0, -2));
-  const left = expand(a, [...batch, n, k]).data;
-  const right = expand(b, [...batch, k, m]).data;
-  const result = tensor([...batch, n, m]);
-  const out = result.data;
-  for (let row = 0; row < product(batch) * n; row++) {
-    const matrix = Math.floor(row / n) * k * m;
-    const to = row * m;
-    for (let i = 0; i < k; i++) {
-      const factor = left[row * k + i];
-      const from = matrix + i * m;
-      for (let j = 0; j < m; j++) out[to + j] += factor * right[from + j];
-    }
-  }
+  const result = empty([...batch, n, m], a.dtype);
+  // The kernel brings eight columns at a time in order, in here.
+  const packed = empty([8 * k], "float32");
+  const [left, right] = [expand(a, [...batch, n, k]), expand(b, [...batch, k, m])];
+  call(Operation.MATMUL, [], result, left, right, packed);
   return result;
 }
 
-// Each row of x with each row of the weights. Nearly all of the time is spent here, so four rows of
-// the weights are taken at a time: each number of x is then read once for all of them.
+// Each row of x with each row of the weights.
 export function linear(x, weight, bias) {
   const [m, k] = weight.shape;
-  const result = tensor([...x.shape.slice(0, -1), m]);
-  const input = x.data;
-  const w = weight.data;
-  const out = result.data;
-  for (let row = 0, to = 0; row < input.length; row += k, to += m) {
-    for (let j = 0; j < m; j += 4) {
-      // If fewer than four are left, the last one is taken again.
-      const second = Math.min(j + 1, m - 1);
-      const third = Math.min(j + 2, m - 1);
-      const fourth = Math.min(j + 3, m - 1);
-      let a = 0,
-        b = 0,
-        c = 0,
-        d = 0;
-      for (let i = 0; i < k; i++) {
-        const value = input[row + i];
-        a += value * w[j * k + i];
-        b += value * w[second * k + i];
-        c += value * w[third * k + i];
-        d += value * w[fourth * k + i];
-      }
-      out[to + j] = a;
-      out[to + second] = b;
-      out[to + third] = c;
-      out[to + fourth] = d;
-    }
-    if (bias) for (let j = 0; j < m; j++) out[to + j] += bias.data[j];
-  }
-  return result;
+  const result = matmul(view(x, [-1, k]), transpose(weight, 0, 1));
+  if (bias) call(Operation.BINARY, [Binary.ADD], result, result, bias);
+  return view(result, x.shape.with(-1, m));
 }
+
+/** @type {Map<string, ReturnType<typeof planned>>} */
+const plans = new Map();
 
 // A product of two, as one of matrices. A letter that the result doesn't have is summed over; of
 // the others, those of both factors count matrices, and those of one count its rows or columns.
 export function einsum(equation, [a, b]) {
-  const [first, second, result] = equation.replaceAll(" ", "").split(/,|->/);
-  const size = (letter) =>
-    first.includes(letter) ? a.shape[first.indexOf(letter)] : b.shape[second.indexOf(letter)];
-  const letters = [...new Set(first + second)];
+  if (!plans.has(equation)) plans.set(equation, planned(equation));
+  const { first, second, batch, left, right, summed, order } = plans.get(equation);
+  /** @type {Record<string, number>} */
+  const size = {};
+  for (const [i, letter] of first.entries()) size[letter] = a.shape[i];
+  for (const [i, letter] of second.entries()) size[letter] = b.shape[i];
+  const sizes = (group) => group.map((letter) => size[letter]);
+  const arranged = (t, own, rows, columns) => {
+    const letters = [...batch, ...rows, ...columns];
+    const strides = letters.map((l) => (own.includes(l) ? t.strides[own.indexOf(l)] : 0));
+    const sorted = { ...t, shape: sizes(letters), strides };
+    // One letter is an axis already.
+    if (rows.length === 1 && columns.length === 1) return sorted;
+    return view(sorted, [...sizes(batch), product(sizes(rows)), product(sizes(columns))]);
+  };
+  const flat = matmul(arranged(a, first, left, summed), arranged(b, second, summed, right));
+  return permute(view(flat, sizes([...batch, ...left, ...right])), order);
+}
+
+function planned(equation) {
+  const [first, second, result] = equation
+    .replaceAll(" ", "")
+    .split(/,|->/)
+    .map((s) => [...s]);
+  const letters = [...new Set([...first, ...second])];
   const kept = (test) =>
     letters.filter((l) => result.includes(l) && test(first.includes(l), second.includes(l)));
   const batch = kept((inFirst, inSecond) => inFirst && inSecond);
   const left = kept((_, inSecond) => !inSecond);
   const right = kept((inFirst) => !inFirst);
   const summed = letters.filter((l) => !result.includes(l));
-  const sizes = (group) => group.map(size);
-  const arranged = (t, own, ...groups) => {
-    const strides = stridesOf(t.shape);
-    const order = groups.flat();
-    const steps = order.map((l) => (own.includes(l) ? strides[own.indexOf(l)] : 0));
-    return view(
-      pick(t, sizes(order), steps),
-      groups.map((group) => product(sizes(group))),
-    );
-  };
-  const flat = matmul(
-    arranged(a, first, batch, left, summed),
-    arranged(b, second, batch, summed, right),
-  );
-  const order = [...batch, ...left, ...right];
-  return permute(
-    view(flat, sizes(order)),
-    [...result].map((l) => order.indexOf(l)),
-  );
+  const found = [...batch, ...left, ...right];
+  const order = result.map((l) => found.indexOf(l));
+  return { first, second, batch, left, right, summed, order };
 }
 
 // X of A X = B, for a matrix A with nothing above its diagonal: row by row from the top.
 export function solveTriangular(a, b, ones) {
   const [n, m] = b.shape.slice(-2);
   const batch = broadcast(a.shape.slice(0, -2), b.shape.slice(0, -2));
-  const left = expand(a, [...batch, n, n]).data;
-  const x = expand(b, [...batch, n, m]).data.slice();
-  for (let row = 0; row < product(batch) * n; row++) {
-    const matrix = row - (row % n);
-    for (let j = 0; j < m; j++) {
-      let value = x[row * m + j];
-      for (let i = 0; i < row % n; i++) value -= left[row * n + i] * x[(matrix + i) * m + j];
-      x[row * m + j] = ones ? value : value / left[row * n + (row % n)];
-    }
+  const left = expand(a, [...batch, n, n]);
+  const x = copied(expand(b, [...batch, n, m]));
+  for (let i = 0; i < n; i++) {
+    const row = slice(x, -2, i, i + 1);
+    const factors = slice(left, -2, i, i + 1);
+    const known = matmul(slice(factors, -1, 0, i), slice(x, -2, 0, i));
+    call(Operation.BINARY, [Binary.SUBTRACT], row, row, known);
+    if (!ones) call(Operation.BINARY, [Binary.DIVIDE], row, row, slice(factors, -1, i, i + 1));
   }
-  return tensor([...batch, n, m], x);
+  return x;
 }

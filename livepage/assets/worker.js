@@ -8,15 +8,18 @@
 // `{ id, heard }` as often as there is something to say in between.
 
 import { readSafetensors, run, tensorsOf } from "./interpreter.js";
+import { startKernels } from "./kernels.js";
 import { draw, likeliest, randomNumbers, softmax } from "./sampling.js";
+import { fill, read, select } from "./tensors.js";
 
 /** @typedef {import("./interpreter.js").Graph} Graph */
 /** @typedef {import("./interpreter.js").GraphNode} GraphNode */
+/** @typedef {import("./kernels.js").Placed} Placed */
 /** @typedef {import("./tensors.js").Tensor} Tensor */
 
 /** @type {Graph} */
 let graph;
-/** @type {Record<string, Tensor>} */
+/** @type {Record<string, Placed>} */
 let weights;
 /** @type {Map<string, number>} */
 let symbols;
@@ -93,27 +96,11 @@ function headsOf(layer) {
 }
 
 /**
- * The attention weights without one head: it looks at nothing, so it adds nothing.
- *
- * @param {Tensor} value
- * @param {number} axis
- * @param {number} head
- * @returns {Tensor}
- */
-function without(value, axis, head) {
-  if (axis < 0) return { ...value, data: value.data.slice().fill(0) };
-  const inner = value.shape.slice(axis + 1).reduce((a, b) => a * b, 1);
-  const data = value.data.slice();
-  for (let at = head * inner; at < data.length; at += value.shape[axis] * inner)
-    data.fill(0, at, at + inner);
-  return { ...value, data };
-}
-
-/**
  * `off` names heads by layer and number. Every value goes through here, right after its operation.
+ * Attention weights of zero look at nothing, so such a head adds nothing.
  *
  * @param {{ layer: number, head: number }[]} off
- * @returns {(node: GraphNode, value: Tensor) => Tensor}
+ * @returns {(node: GraphNode, value: Placed) => void}
  */
 function knockOut(off) {
   const gone = new Map();
@@ -121,8 +108,12 @@ function knockOut(off) {
     for (const { name, place } of headsOf(layer)[head] ?? [])
       gone.set(name, [...(gone.get(name) ?? []), place]);
   }
-  return (node, value) =>
-    (gone.get(node.name) ?? []).reduce((v, head) => without(v, axisOfHeads(node), head), value);
+  return (node, value) => {
+    for (const head of gone.get(node.name) ?? []) {
+      const axis = axisOfHeads(node);
+      fill(axis < 0 ? value : select(value, axis, head), 0);
+    }
+  };
 }
 
 // ## The logit lens
@@ -197,7 +188,7 @@ function cachedSteps() {
     if (from === 0)
       caches = graph.inputs
         .slice(1)
-        .map((input) => ({ shape: empty(input), data: new Float32Array(0) }));
+        .map((input) => ({ shape: empty(input), data: new Float32Array(0), dtype: "float32" }));
     let logits;
     for (let at = from; at < window.length; at++) {
       [logits, ...caches] = run(graph, weights, [asInput(window.slice(0, at + 1)), ...caches]);
@@ -218,7 +209,8 @@ const FRAME = 40;
 const pause = () => new Promise((resolve) => setTimeout(resolve));
 
 const actions = {
-  load(files) {
+  async load(files) {
+    await startKernels(files.kernels);
     graph = files.graph;
     weights = tensorsOf(graph, readSafetensors(files.weights), readSafetensors(files.constants));
     symbols = new Map(Array.from(graph.symbols, (symbol, token) => [symbol, token]));
@@ -232,12 +224,10 @@ const actions = {
     const inputs = [asInput(tokens)];
     const change = knockOut(off);
     const kept = {};
-    const [logits] = run(
-      graph,
-      weights,
-      inputs,
-      (node, value) => (kept[node.name] = change(node, value)),
-    );
+    const [logits] = run(graph, weights, inputs, (node, value) => {
+      change(node, value);
+      kept[node.name] = Array.isArray(value) ? value.map(read) : read(value);
+    });
     values = kept;
     const layers = lens(inputs);
     const heads = Object.fromEntries(layers.map(({ layer }) => [layer, headsOf(layer).length]));

@@ -25,6 +25,32 @@ def test_the_kernels_are_small() -> None:
     assert 0 < build.WASM.stat().st_size <= LIMIT
 
 
+def sections(module: bytes) -> set[int]:
+    r"""The kinds of sections of a WebAssembly module: after eight bytes, each has its kind, its
+    length in groups of seven bits, and its content."""
+    found, at = set(), 8
+    while at < len(module):
+        kind, length, shift = module[at], 0, 0
+        while True:
+            at += 1
+            length |= (module[at] & 127) << shift
+            shift += 7
+            if module[at] < 128:
+                break
+        found.add(kind)
+        at += 1 + length
+    assert at == len(module)
+    return found
+
+
+def test_the_kernels_write_nothing_to_a_memory_that_is_not_theirs() -> None:
+    r"""Data of a module is written to fixed addresses, which in the page are in Python's memory."""
+    code, data = 10, 11
+    found = sections(build.WASM.read_bytes())
+    assert code in found
+    assert data not in found
+
+
 def test_the_kernels_were_built_after_their_sources_changed() -> None:
     r"""Without zig, too, a change of the sources alone is noticed."""
     assert build.WASM_SOURCES.read_text().split()[0] == build.fingerprint()

@@ -84,6 +84,7 @@ def test_a_page_gets_its_graph_its_constants_and_the_weights(project: Path) -> N
     assert found.keys() == {
         "sub/models/live.json",
         "sub/models/live.safetensors",
+        "assets/kernels.wasm",
         "assets/weights/small.safetensors",
     }
     graph = json.loads(found["sub/models/live.json"])

@@ -177,8 +177,9 @@ def test_eight_bits_predict_the_same_next_character() -> None:
 def test_a_page_fetches_no_more_than_it_says(folder: Path) -> None:
     scripts = sum(
         len(gzip.compress((folder / "assets" / f"{name}.js").read_bytes()))
-        for name in ("interpreter", "operations", "tensors")
+        for name in ("interpreter", "kernels", "operations", "tensors")
     )
+    assert len(gzip.compress((folder / "assets" / "kernels.wasm").read_bytes())) <= 40_000
     for page, model in PAGES.items():
         graph = len(gzip.compress((folder / f"{place(page)}.json").read_bytes()))
         assert scripts + graph <= 20_000, page
