@@ -66,7 +66,11 @@ def best_of(module: nn.Module, every: Iterable[Way], x: Tensor) -> tuple[Way | N
     ## The best of some ways
     """
     # Nothing is found yet, and anything is better than that.
-    best, fewest, failed = None, math.inf, ""
+    best = None
+    fewest = math.inf
+
+    # What the likeliest way has said, if it doesn't run.
+    failed = ""
     for way in every:
         # Most ways don't run, and that is how we know that they are none.
         try:
@@ -83,7 +87,8 @@ def best_of(module: nn.Module, every: Iterable[Way], x: Tensor) -> tuple[Way | N
         # The first of equally good ones: batch first, and a mask that is used.
         # (Likelier ways come before others.)
         if wrong < fewest:
-            best, fewest = way, wrong
+            best = way
+            fewest = wrong
         # None can be better than that.
         if not wrong:
             break

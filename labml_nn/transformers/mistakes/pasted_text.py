@@ -120,8 +120,10 @@ def failed_line(error: BaseException) -> int | None:
         return error.lineno
 
     # From the outermost call to the innermost one.
+    lines = []
+
     # An error knows the calls that led to it.
-    lines, trace = [], error.__traceback__
+    trace = error.__traceback__
     while trace:
         # Other files have lines, too.
         if trace.tb_frame.f_code.co_filename == FILE:

@@ -37,7 +37,9 @@ def same_twice(attention: nn.Module, run: Run, x: Tensor) -> str:
     """
     # NaN differs from itself without any randomness, so [another test](properties.py#stays_finite)
     # is about that.
-    first, second = run(x), run(x)
+    # Where nothing is random, the second call of the same function is a copy of the first.
+    first = run(x)
+    second = run(x)
     if first.equal(second) or not first.isfinite().all():
         return ""
     return "two calls in evaluation differ: dropout is on. `dropout(x, p)` needs `self.training`"

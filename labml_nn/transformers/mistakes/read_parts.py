@@ -96,7 +96,8 @@ class Counts(nn.Embedding):
             * `logits` are for the next tokens, and `state` is for the next call
             """
             # By these names they are found.
-            self.logits, self.state = logits, state
+            self.logits = logits
+            self.state = state
 
 
 def example(batch_size: int = 3, seq_len: int = 7, n_vocab: int = 11) -> tuple[Tensor, Tensor]:

@@ -83,8 +83,11 @@ def by_distance(scores: Tensor, allowed: Tensor) -> Tensor:
 
     [ALiBi](../positions/alibi.py), with the slopes of its paper for powers of two.
     """
+    # Scores are `[batch_size, heads, seq_len, seq_len]`.
+    heads = scores.shape[1]
+    seq_len = scores.shape[2]
+
     # A slope for each head, from steep to nearly flat.
-    heads, seq_len = scores.shape[1], scores.shape[2]
     slopes = 2.0 ** (-8.0 * torch.arange(1, heads + 1) / heads)
 
     # Zero for the query's own position, and less and less before it.
