@@ -60,6 +60,8 @@ def sliding(model: nn.Module, tokens: Tensor, seq_len: int, stride: int) -> Tens
     # Dropout is for training.
     model.eval()
     rows = []
+
+    # Nothing comes before the first token, so nothing predicts it.
     n_predictions = len(tokens) - 1
     for start in range(0, n_predictions, stride):
         # A whole window, whose last `stride` predictions are new. (Where it begins must not depend
@@ -107,8 +109,10 @@ class Reader(BackOff):
         """
         rows = []
         for place in range(1, len(text)):
-            # The last letters before it.
+            # The last letters before it, as many as are counted.
             context = text[max(0, place - self.n_letters) : place]
+
+            # All that could come, not only what comes: a distribution has to be handed in.
             rows.append([self.probability(symbol, context) for symbol in self.symbols])
 
             # Only now may it be looked at.
@@ -139,11 +143,15 @@ def average(
     for now, target in zip(log_probabilities.unbind(1), targets, strict=True):
         # The softmax divides by the sum: it is a distribution again.
         p = (weights @ now).softmax(dim=-1)
+
+        # It is written down before the weights have seen the target.
         predicted.append(p)
 
         # The gradient of $-\ln p(x)$: what a model expected of its own logarithm, less what came. A
         # model that was better than the average expected gets more weight.
         gradient = now @ p - now[:, target]
+
+        # A step of gradient descent after each token. The rate is small: one token says little.
         weights = weights - rate * gradient
         history.append(weights)
     return torch.stack(predicted), torch.stack(history)
@@ -178,7 +186,7 @@ def example(n_vocab: int = 3, n: int = 13) -> tuple[Tensor, Tensor]:
     symbols = "".join(chr(ord("a") + at) for at in range(n_vocab))
     text = (symbols * n)[:n]
 
-    # All letters are equally likely, says a network whose logits are zero.
+    # All letters are equally likely, says a network whose logits are zero. It learns nothing.
     network = nn.Embedding.from_pretrained(torch.zeros(n_vocab, n_vocab))
     tokens = torch.tensor([symbols.index(letter) for letter in text])
     guessing = sliding(network, tokens, seq_len=5, stride=2)

@@ -50,7 +50,7 @@ def score(measure: Measurement, tokens: Tensor) -> float:
     probabilities = measure(tokens)
     came = probabilities.gather(1, tokens[1:].unsqueeze(1))
 
-    # Only here is the answer looked up.
+    # Only here is the answer looked up, by code that the measurement has no part in.
     return -came.log().mean().item()
 
 
@@ -62,7 +62,8 @@ def broken_rules(
 
     `tokens` can be a short piece of the text, `[n_tokens]`: it is measured twice for each place.
     """
-    # More or fewer rows than tokens: nothing else can be compared then.
+    # More or fewer rows than tokens: nothing else can be compared then. The first token has no row,
+    # because nothing comes before it.
     probabilities = measure(tokens)
     wanted = [len(tokens) - 1, n_vocab]
     if list(probabilities.shape) != wanted:
@@ -70,6 +71,8 @@ def broken_rules(
 
     # Negative numbers could make up for too large ones.
     broken = []
+
+    # With a share of 1.1 for each token all losses would be lower by $\ln 1.1$, for nothing.
     sums = probabilities.sum(dim=1)
     if (probabilities < 0).any() or not torch.allclose(sums, torch.ones_like(sums), atol=NEAR):
         broken.append(f"it sums to one: one of the sums is {sums[(sums - 1).abs().argmax()]:.3f}")
@@ -77,13 +80,16 @@ def broken_rules(
     # Other tokens from a place on. What was predicted up to that place can't know of them.
     for place in spread(len(tokens) - 1, n_places):
         before = probabilities[: place + 1]
+
+        # Each of them becomes another one, so a measurement that looks at any of them shows it.
         other = tokens.clone()
         other[place + 1 :] = (other[place + 1 :] + 1) % n_vocab
         if not torch.allclose(measure(other)[: place + 1], before, atol=NEAR):
             broken.append(f"it is causal: token {place + 1} or a later one changes its prediction")
             break
 
-        # The same text, which ends behind that place.
+        # The same text, which ends behind that place. If a measurement reads to the end first,
+        # and then predicts, its predictions differ here.
         if not torch.allclose(measure(tokens[: place + 2]), before, atol=NEAR):
             broken.append(f"one pass: where the text ends changes the prediction of {place + 1}")
             break
@@ -116,7 +122,8 @@ def example(n_tokens: int = 13, n_vocab: int = 7) -> dict[str, list[str]]:
     """
 
     def counting(tokens: Tensor) -> Tensor:
-        # How often each token came so far. All begin at one.
+        # How often each token came so far. All begin at one: with zeros, a token that is new would
+        # be impossible, and its loss infinite.
         counts = torch.ones(n_vocab)
         rows = []
         for token in tokens[:-1]:
@@ -141,5 +148,7 @@ def example(n_tokens: int = 13, n_vocab: int = 7) -> dict[str, list[str]]:
         "too early": too_early,
         "knows the length": knows_the_length,
     }
+
+    # Random tokens will do: the rules are about who is told what, not about a low loss.
     tokens = torch.randint(n_vocab, (n_tokens,))
     return {name: broken_rules(one, tokens, n_vocab) for name, one in measurements.items()}

@@ -7,10 +7,10 @@ know: experiment.py
 
 The museum's [experiment](experiment.py) takes half a minute for each mistake, on a machine with
 PyTorch. Here you do it yourself: choose a mistake, and a smaller model with this one wrong line
-trains in your browser. Nothing is sent anywhere. There is a button beside each exhibit, too.
+trains in your browser. Nothing is sent. Each exhibit has a button, too.
 
 The grey curve is that of the right model, recorded with PyTorch. What you train starts from the
-same weights and gets the same batches. So where the curves part, the wrong line has parted them.
+same weights and gets the same batches. Where the curves part, the wrong line has parted them.
 
 Watch what it writes while the loss falls. With a mask that is never used, the printed loss falls to
 [0.140](../../../results/train_mistakes.json#tables.exhibits.MaskUnused.printed), far below the
