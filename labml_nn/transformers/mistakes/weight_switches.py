@@ -83,7 +83,7 @@ def by_distance(scores: Tensor, allowed: Tensor) -> Tensor:
 
     [ALiBi](../positions/alibi.py), with the slopes of its paper for powers of two.
     """
-    # Scores are `[batch_size, heads, seq_len, seq_len]`.
+    # Sequences come first, then heads, queries and keys.
     heads = scores.shape[1]
     seq_len = scores.shape[2]
 
