@@ -141,7 +141,7 @@ class Listing:
         if shape is None:
             return ""
         full = html.escape(shape.full).replace("\n", "&#10;")
-        return CODE.shape(html.escape(shape.short), full, shape.fits)
+        return CODE.shape(html.escape(shape.short), full)
 
 
 def _indent(text: str) -> int:

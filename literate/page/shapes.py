@@ -25,6 +25,8 @@ from literate.reading.source import Source
 
 # So many characters of code, with two blanks and a shape, fit the column of code.
 WIDTH = 90
+# A longer line is broken. So much of its first line may then be taken by a shape.
+BROKEN = 24
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -51,12 +53,10 @@ class Shape:
 
     * `short` stands at its end, in letters; it is empty if there is no room at all
     * `full` has every shape with the names of its axes, one tensor a line
-    * `fits` is whether the column of code has room for both the line and the shape
     """
 
     short: str
     full: str
-    fits: bool
 
 
 class PageShapes:
@@ -120,13 +120,14 @@ class PageShapes:
             labels = ", ".join(map(_label, names))
             alone = len(tensors) == 1 and code.strip().startswith(labels)
             parts.append(shape if alone else f"{labels} {shape}")
+        # One that just fits must not be broken for its shape.
         room = WIDTH - len(code) - 2
+        room = BROKEN if room < -2 else room
         for kept in range(len(parts), -1, -1):
             shown = " · ".join([*parts[:kept], *(["…"] if kept < len(parts) else [])])
             if len(shown) <= room:
-                return Shape(shown, _full(tensors), True)
-        # A line that is too long scrolls anyway. One that just fits must not begin to.
-        return Shape(" · ".join(parts) if room < -2 else "", _full(tensors), False)
+                return Shape(shown, _full(tensors))
+        return Shape("", _full(tensors))
 
 
 def _label(name: str) -> str:

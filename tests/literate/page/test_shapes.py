@@ -102,7 +102,15 @@ def test_what_does_not_fit_is_left_out(spare: int, expected: str) -> None:
     # The line, two blanks and `x i · y h`, nine characters, or `x i · …`, seven, or `…`.
     code = f"x, y = {'z' * (WIDTH - 2 - 7 - spare)}"
     (shape,) = page(code, {1: [("x", "seq_len"), ("y", "heads")]}).lines.values()
-    assert (shape.short, shape.fits) == (expected, spare > 0)
+    assert shape.short == expected
+
+
+def test_on_a_line_that_is_broken_a_shape_takes_a_part_of_the_first_one() -> None:
+    names = [f"tensor_{at}" for at in range(5)]
+    code = f"x = {'z' * WIDTH}"
+    (shape,) = page(code, {1: [(name, "seq_len") for name in names]}).lines.values()
+    assert shape.short == "…"
+    assert all(f"{name}: [seq_len]" in shape.full for name in names)
 
 
 @pytest.mark.parametrize(
