@@ -130,7 +130,7 @@ def test_notes_come_on_demand_for_who_wants_the_code_first_and_stay_so(
         assert barriers(page) == []
         # It is remembered.
         page.reload(wait_until="networkidle")
-    page.get_by_role("button", name="Code first").click()
+    page.get_by_role("button", name="Show all notes").click()
     assert page.evaluate(FILL) == pytest.approx(filled, abs=0.01)
     expect(page.locator(".opener").filter(visible=True)).to_have_count(0)
 

@@ -80,16 +80,20 @@ function sizeButton() {
   return button;
 }
 
+// It says what a click does, so that the way back has a name, too.
 function demandButton() {
-  const text = "Code first, notes on demand";
-  const button = make("button", { className: "demand-toggle", type: "button" }, text);
+  const button = make("button", { className: "demand-toggle", type: "button" });
+  const tell = () =>
+    (button.textContent = root.matches(".demand")
+      ? "Show all notes"
+      : "Code first, notes on demand");
   button.addEventListener("click", () => {
     const isOn = !root.matches(".demand");
     demand(isOn);
-    button.setAttribute("aria-pressed", `${isOn}`);
+    tell();
     remember("notes", isOn ? "demand" : "beside");
   });
-  button.setAttribute("aria-pressed", `${root.matches(".demand")}`);
+  tell();
   return button;
 }
 
