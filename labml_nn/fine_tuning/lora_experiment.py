@@ -81,7 +81,8 @@ def notebook(
     """
     # ### Two texts
     # The second one is short. That is the usual case: a large text for the base, a small one for
-    # the task.
+    # the task. Both go where the model is, once and for all: the batches are cut out of them there,
+    # and a copy in each step would cost time.
     seq_len = 64
     device = "cuda" if torch.cuda.is_available() else "cpu"
     texts = read_text(corpus), read_text(second_corpus)
@@ -90,9 +91,6 @@ def notebook(
         raise SystemExit("Both texts are the same. Set `corpus` to the path of a file of yours.")
     tokenizer, parts = two_texts(texts[0], texts[1][:300_000])
     first, first_held, second, second_held = parts
-
-    # The texts go where the model is, once and for all: the batches are cut out of them there, and
-    # a copy in each step would cost time.
     first = first.to(device)
     first_held = first_held.to(device)
     second = second.to(device)

@@ -27,6 +27,7 @@ while it reads: that breaks none of them, as long as it predicts first.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -96,6 +97,42 @@ def broken_rules(
     return broken
 
 
+def counting(tokens: Tensor, n_vocab: int) -> Tensor:
+    r"""
+    ## An honest measurement
+
+    It learns while it reads: a token is as likely as it was frequent so far.
+    """
+    # All begin at one.
+    counts = torch.ones(n_vocab)
+    rows = []
+    for token in tokens[:-1]:
+        # The token that was read is counted, and then the next one is predicted.
+        counts[token] += 1
+        rows.append(counts / counts.sum())
+    return torch.stack(rows)
+
+
+def too_early(tokens: Tensor, n_vocab: int) -> Tensor:
+    r"""
+    ## One that isn't causal
+
+    Each prediction has counted what it is about.
+    """
+    # One row further. Nothing else has changed.
+    return counting(torch.cat([tokens[1:], tokens[-1:]]), n_vocab)
+
+
+def knows_the_length(tokens: Tensor, n_vocab: int) -> Tensor:
+    r"""
+    ## One that knows where the text ends
+
+    No token of the future is looked at, and yet the predictions are bolder in a longer text.
+    """
+    # The length of the whole text decides how sure each prediction is.
+    return (counting(tokens, n_vocab) * len(tokens)).softmax(dim=1)
+
+
 def example(n_tokens: int = 13, n_vocab: int = 7) -> dict[str, list[str]]:
     r"""
     ## Example
@@ -120,35 +157,19 @@ def example(n_tokens: int = 13, n_vocab: int = 7) -> dict[str, list[str]]:
     ??? question "A model skips the tokens that it is unsure of. Which rule stops it?"
         The first: it has fewer distributions than there are tokens.
     """
-
-    def counting(tokens: Tensor) -> Tensor:
-        # How often each token came so far. All begin at one: with zeros, a token that is new would
-        # be impossible, and its loss infinite.
-        counts = torch.ones(n_vocab)
-        rows = []
-        for token in tokens[:-1]:
-            # The token that was read is counted, and then the next one is predicted.
-            counts[token] += 1
-            rows.append(counts / counts.sum())
-        return torch.stack(rows)
-
-    def too_early(tokens: Tensor) -> Tensor:
-        # One row further: each prediction has counted what it is about.
-        return counting(torch.cat([tokens[1:], tokens[-1:]]))
-
-    def knows_the_length(tokens: Tensor) -> Tensor:
-        # Bolder predictions in a longer text, whatever its tokens are.
-        return (counting(tokens) * len(tokens)).softmax(dim=1)
-
     # In the order of the rules.
     measurements = {
         "honest": counting,
-        "leaves one out": lambda tokens: counting(tokens)[1:],
-        "too much": lambda tokens: 1.1 * counting(tokens),
+        "leaves one out": lambda tokens, n_vocab: counting(tokens, n_vocab)[1:],
+        "too much": lambda tokens, n_vocab: 1.1 * counting(tokens, n_vocab),
         "too early": too_early,
         "knows the length": knows_the_length,
     }
 
     # Random tokens will do: the rules are about who is told what, not about a low loss.
     tokens = torch.randint(n_vocab, (n_tokens,))
-    return {name: broken_rules(one, tokens, n_vocab) for name, one in measurements.items()}
+    broken = {}
+    for name, one in measurements.items():
+        # A measurement gets a text, and nothing else.
+        broken[name] = broken_rules(partial(one, n_vocab=n_vocab), tokens, n_vocab)
+    return broken

@@ -111,7 +111,7 @@ def check_that_it_shows_a_picture_and_a_loss_and_can_be_read(
     assert all("plt.show()" in source for source in drawn)
     cells = done.cells[1:]
     # Exercises come on top: who does them has read what there is to read.
-    asked = (MEND, WRITE, "#@title Is the", ", with a hole.\n", ", with a bug.\n")
+    asked = (MEND, WRITE, "#@title Is the", ", with a hole.", ", with a bug.")
     assert len([cell for cell in cells if not any(mark in cell.source for mark in asked)]) <= 45
     code = [cell for cell in cells if cell.cell_type == "code"]
     lines = [line.strip() for cell in code for line in cell.source.splitlines()]
