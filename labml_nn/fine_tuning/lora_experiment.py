@@ -91,6 +91,7 @@ def notebook(
         raise SystemExit("Both texts are the same. Set `corpus` to the path of a file of yours.")
     tokenizer, parts = two_texts(texts[0], texts[1][:300_000])
     first, first_held, second, second_held = parts
+    # (A tensor's own `to` gives a new tensor; the text stays where it is.)
     first = first.to(device)
     first_held = first_held.to(device)
     second = second.to(device)

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Drawn Digits
-summary: Small images of digits that the page draws itself, with captions in words.
+summary: Small images of digits that the page draws itself; two of them have a caption in words.
 terms:
   caption: A text that says what an image shows.
   pixel: One number of an image, here how dark the image is at that place.
@@ -23,8 +23,6 @@ one template for each digit. When no digit is distorted, it gets
 With all distortions it gets [0.651](../../results/images.json#tables.digits.everything.accuracy):
 no single template fits all sevens.
 
-Two digits side by side have a caption, such as “a three and an eight”. They are for the lesson on
-[images and words](clip.py).
 """
 
 from collections.abc import Mapping

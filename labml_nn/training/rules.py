@@ -157,7 +157,8 @@ def example(n_tokens: int = 13, n_vocab: int = 7) -> dict[str, list[str]]:
     ??? question "A model skips the tokens that it is unsure of. Which rule stops it?"
         The first: it has fewer distributions than there are tokens.
     """
-    # In the order of the rules.
+    # In the order of the rules, the honest one before them. The second and the third are changed
+    # from outside, the last two are wrong inside.
     measurements = {
         "honest": counting,
         "leaves one out": lambda tokens, n_vocab: counting(tokens, n_vocab)[1:],
@@ -170,6 +171,7 @@ def example(n_tokens: int = 13, n_vocab: int = 7) -> dict[str, list[str]]:
     tokens = torch.randint(n_vocab, (n_tokens,))
     broken = {}
     for name, one in measurements.items():
-        # A measurement gets a text, and nothing else.
+        # A measurement gets a text, and nothing else: the number of different tokens is fixed
+        # before.
         broken[name] = broken_rules(partial(one, n_vocab=n_vocab), tokens, n_vocab)
     return broken
