@@ -22,6 +22,7 @@ class Recurrent(nn.Module):
         self.head = nn.Linear(7, n_vocab)
 
     def forward(self, tokens: Tensor) -> Tensor:
+        assert tokens.dim() == 2  # of this site's models: the sequence, then the batch
         return self.head(self.recurrent(self.table(tokens))[0])
 
 
@@ -38,6 +39,14 @@ def test_each_prediction_has_the_context_that_is_promised(seq_len: int, stride: 
         torch.testing.assert_close(row, alone, atol=1e-5, rtol=0)
 
 
+def test_dropout_is_for_training() -> None:
+    torch.manual_seed(1)
+    model = Recurrent(len(SYMBOLS))
+    expected = sliding(model, TOKENS, 11, 5)
+    model.head = nn.Sequential(nn.Dropout(0.5), model.head)
+    torch.testing.assert_close(sliding(model.train(), TOKENS, 11, 5), expected)
+
+
 def test_what_was_read_is_counted_as_if_it_had_been_there_at_first() -> None:
     reader = Reader("", 3, SYMBOLS)
     for place, letter in enumerate(TEXT):
@@ -52,6 +61,10 @@ def test_a_reader_predicts_before_it_learns() -> None:
     learned = Reader("the rat", 2, SYMBOLS).log_probabilities(TEXT, learns=True).exp()
     fixed = Reader("the rat", 2, SYMBOLS).log_probabilities(TEXT, learns=False).exp()
     table = BackOff("the rat", 2, SYMBOLS)
+    # No longer contexts than promised are remembered: two letters, and the one that followed.
+    reader = Reader("", 2, SYMBOLS)
+    reader.log_probabilities(TEXT, learns=True)
+    assert max(map(len, reader.count)) == 3
     for place in (1, 2, 30):
         expected = [table.probability(one, TEXT[max(0, place - 2) : place]) for one in SYMBOLS]
         assert fixed[place - 1].tolist() == pytest.approx(expected)
@@ -67,6 +80,9 @@ def test_the_weights_go_down_the_gradient_of_the_loss() -> None:
     logs = torch.randn(n_models, n, n_vocab).log_softmax(-1)
     targets = torch.randint(n_vocab, (n,))
     predicted, history = average(logs, targets, rate)
+    assert history.shape == (n, n_models)
+    # The rate of the recorded results.
+    torch.testing.assert_close(average(logs, targets), average(logs, targets, rate=0.002))
     weights = torch.tensor([1.0, 0.0, 0.0])
     for at in range(n):
         weights.requires_grad_()

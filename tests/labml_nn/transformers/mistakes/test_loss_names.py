@@ -41,7 +41,20 @@ WRONG = {
     "perplexity": lambda z, y: flat(z, y).exp(),
     "token 4 is left out": lambda z, y: flat(z, y, ignore_index=4),
     "7 times the mean": lambda z, y: 7 * flat(z, y),
+    "-1 times the mean": lambda z, y: -flat(z, y),
     "other targets": lambda z, y: flat(z, y.flip(1)),
+}
+# None of these is one of the usual mistakes, and none is meant to be so.
+ODD = {
+    "a penalty that outweighs the loss": lambda z, y: (
+        flat(z, y) + 0.7 * z.logsumexp(2).square().mean()
+    ),
+    "a reward for large logits": lambda z, y: flat(z, y) - 0.1 * z.logsumexp(2).square().mean(),
+    "a constant": lambda z, y: flat(z, y) + 0.01,
+    "a factor that grows with the logits": lambda z, y: 1e-6 * flat(z, y) * z.abs().mean(),
+    "a factor of two classes": lambda z, y: (
+        flat(z, y) * z[..., 0].abs().mean() / z[..., 1].abs().mean()
+    ),
 }
 RIGHT = {
     "flat": flat,
@@ -53,12 +66,20 @@ RIGHT = {
 
 def given() -> tuple[Tensor, Tensor]:
     torch.manual_seed(1)
-    return 2 * torch.randn(BATCH_SIZE, SEQ_LEN, N_VOCAB), torch.arange(15).view(3, 5) % N_VOCAB
+    logits = 2 * torch.randn(BATCH_SIZE, SEQ_LEN, N_VOCAB)
+    # A logit of zero is one like all others.
+    logits[1, 2, 3] = 0.0
+    return logits, torch.arange(15).view(3, 5) % N_VOCAB
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_loss_has_its_name(name: str) -> None:
     assert name in name_loss(WRONG[name], *given())
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_none_of_the_usual_mistakes_is_not_given_the_name_of_one(name: str) -> None:
+    assert name_loss(ODD[name], *given()).startswith("it is of other targets, or")
 
 
 @pytest.mark.parametrize("name", RIGHT)
