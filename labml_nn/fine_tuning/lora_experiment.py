@@ -91,7 +91,6 @@ def notebook(
         raise SystemExit("Both texts are the same. Set `corpus` to the path of a file of yours.")
     tokenizer, parts = two_texts(texts[0], texts[1][:300_000])
     first, first_held, second, second_held = parts
-    # (A tensor's own `to` gives a new tensor; the text stays where it is.)
     first = first.to(device)
     first_held = first_held.to(device)
     second = second.to(device)
@@ -100,6 +99,7 @@ def notebook(
 
     # The loss on both texts; it is kept for the picture.
     def report(name: str, model: nn.Module) -> None:
+        # What was learned, and what was forgotten meanwhile.
         found[name] = [evaluate(model, text, seq_len) for text in (first_held, second_held)]
         print("{}: validation loss {:.3f} and {:.3f}".format(name, *found[name]))
 
