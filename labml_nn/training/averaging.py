@@ -9,6 +9,7 @@ paper:
   year: 2005
   link: https://cs.fit.edu/~mmahoney/compression/cs200516.pdf
 terms:
+  bits per character: The loss in nats, divided by ln 2.
   ensemble: Several models whose predictions are averaged.
 ---
 
@@ -18,7 +19,7 @@ letters](counting.py) while it reads has seen the name forty times, and knows li
 predict with both, and learn while you read which of them to trust.
 
 **In:** the predictions of several models for each token of a text. **Out:** one prediction for
-each, by the [rules of a measurement](rules.py): it is said before the token is seen.
+each token, made before the token is seen, as the [rules of a measurement](rules.py) ask.
 
 The average is that of the *logarithms*, with a weight $w_k$ for each model:
 

@@ -3,8 +3,6 @@ r"""
 title: The Rules of a Measurement
 summary: Four rules make a loss comparable, and each of them can be tested from outside.
 know: leaks.py
-terms:
-  bits per character: The loss in nats, divided by ln 2.
 ---
 
 A [loss](averaging.py) says how good a model is only if nobody has helped it. In the spring of 2026
