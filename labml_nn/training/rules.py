@@ -16,7 +16,7 @@ each token, and the loss is computed here. That leaves four rules:
 
 * **One distribution for each token** after the first. No token is left out, none is scored twice.
 * **It sums to one**, over all tokens that could come.
-* **It is causal:** a prediction doesn't change if the token that it is about, or a later one, does.
+* **It is causal:** change a token, and no prediction about it or an earlier token changes.
 * **One pass from left to right:** a prediction is the same if the text ends behind it. So nothing
   waits for the end of the text, and no second round corrects the first.
 
