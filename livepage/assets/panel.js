@@ -54,6 +54,9 @@ export class Panel extends EventTarget {
   #bound = "";
   /** @type {number[]} */
   #order = [];
+  // Where the panel itself scrolls to, and until when it may be on its way.
+  /** @type {number | null} */
+  #aim = null;
   #quiet = 0;
 
   /** @type {Drawn[]} */
@@ -141,6 +144,7 @@ export class Panel extends EventTarget {
     });
     for (const event of ["resize", "scrollend"]) addEventListener(event, () => this.#align());
     addEventListener("scroll", () => this.#follow(), { passive: true });
+    addEventListener("scrollend", () => ((this.#quiet = 0), this.#follow()));
     document.addEventListener("keydown", (event) => this.#key(event));
     // A box of the data flow is a link to its line, and with a panel the step of that line.
     document.querySelector("details.flow")?.addEventListener("click", (event) => {
@@ -345,8 +349,10 @@ export class Panel extends EventTarget {
     const { top } = line.getBoundingClientRect();
     if (!this.#followed && (top < innerHeight * HIGHEST || top > innerHeight * this.#lowest())) {
       const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      this.#quiet = performance.now() + (still ? 100 : 900);
-      scrollTo({ top: scrollY + top - innerHeight * GOAL, behavior: still ? "instant" : "smooth" });
+      const end = document.documentElement.scrollHeight - innerHeight;
+      this.#aim = Math.max(0, Math.min(end, scrollY + top - innerHeight * GOAL));
+      this.#quiet = still ? 0 : performance.now() + 900;
+      scrollTo({ top: this.#aim, behavior: still ? "instant" : "smooth" });
     }
     this.#align();
   }
@@ -369,26 +375,39 @@ export class Panel extends EventTarget {
   // ### The step follows the scrolling
   //
   // It is that of the line which has come nearest to where a line is looked at. What the panel itself
-  // scrolls is left out.
+  // scrolls is left out: the way to its aim, and the aim.
   #followed = false;
 
   #follow() {
-    if (!this.open || !this.follows || performance.now() < this.#quiet || this.#followed) return;
+    if (!this.open || !this.follows || this.#followed) return;
+    const aimed = this.#aim !== null && Math.abs(scrollY - this.#aim) < 2;
+    if (aimed || performance.now() < this.#quiet) return;
+    this.#aim = null;
     this.#followed = true;
     requestAnimationFrame(async () => {
-      const { steps } = this.#run;
-      const away = (line) =>
-        Math.abs(
-          document.getElementById(`L${line}`).getBoundingClientRect().top - innerHeight * GOAL,
-        );
-      const lines = [...new Set(this.#order.map((at) => steps[at].line))].filter((line) =>
-        document.getElementById(`L${line}`),
-      );
-      const nearest = lines.reduce((a, b) => (away(b) < away(a) ? b : a));
-      if (nearest !== steps[this.#step].line)
-        await this.go(ofLine(steps, this.#order, nearest, this.#step));
+      const from = scrollY;
+      const step = this.#looked();
+      if (step !== null) await this.go(step);
       this.#followed = false;
+      // Meanwhile the reader may have scrolled on.
+      if (scrollY !== from) this.#follow();
     });
+  }
+
+  // The step of the line that is looked at, or null where that is the step already.
+  #looked() {
+    const { steps } = this.#run;
+    const away = (line) =>
+      Math.abs(
+        document.getElementById(`L${line}`).getBoundingClientRect().top - innerHeight * GOAL,
+      );
+    const lines = [...new Set(this.#order.map((at) => steps[at].line))].filter((line) =>
+      document.getElementById(`L${line}`),
+    );
+    const nearest = lines.reduce((a, b) => (away(b) < away(a) ? b : a));
+    return nearest === steps[this.#step].line
+      ? null
+      : ofLine(steps, this.#order, nearest, this.#step);
   }
 
   // Inside of the panel, and where the focus is nowhere.

@@ -227,7 +227,6 @@ def test_scrolling_steps_for_those_who_ask_for_it(run: Page) -> None:
         .getBoundingClientRect().top - innerHeight * 0.3)"
     goal = " ".join(goal.split())
     step_to(run, START)
-    run.wait_for_function("performance.now() > 0")
     run.evaluate(goal, line_of("weights = scores"))
     expect(where(run)).to_contain_text("step 3 of")
     run.get_by_label("Step by scrolling").check()
@@ -235,6 +234,10 @@ def test_scrolling_steps_for_those_who_ask_for_it(run: Page) -> None:
     expect(where(run)).to_contain_text("step 2 of")
     run.evaluate(goal, line_of("weights = scores"))
     expect(where(run)).to_contain_text("step 5 of")
+    # In the moment in which the panel itself has scrolled.
+    back = "document.querySelector('[aria-label=\"Previous step\"]').click()"
+    run.evaluate(f"line => {{ scrollTo(0, 0); {back}; ({goal})(line) }}", line_of("half = query"))
+    expect(where(run)).to_contain_text("step 2 of")
 
 
 def test_it_closes_and_goes_on_where_it_was(run: Page) -> None:
