@@ -243,7 +243,7 @@ ENTRIES = [
           lambda attention, x, mask: attention(query=x, key=x, value=x), remembered,
           remark="a memory of 64 positions, without a mask"),
     Entry("modern/attention", "ModernAttention",
-          lambda: ModernAttention(D_MODEL, HEADS, rotary(), first=True),
+          lambda: ModernAttention(HEADS, D_MODEL, rotary(), first=True),
           lambda attention, x, mask: attention(x, None),
           partial(projected, call=lambda attention, x, mask: attention(x, None)),
           remark="the first layer"),

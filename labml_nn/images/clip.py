@@ -65,11 +65,11 @@ class TextEncoder(nn.Module):
     def __init__(
         self,
         n_vocab: int,
-        seq_len: int,
         d_model: int,
         heads: int,
         n_layers: int,
         d_ff: int,
+        seq_len: int,
         attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
     ) -> None:
         r"""
@@ -274,7 +274,7 @@ def example(
     # The encoders can have different widths, since each has a projection of its own into the common
     # space.
     vit = ViT(8, 4, d_image, 1, 2, 4 * d_image)
-    texts = TextEncoder(n_vocab, seq_len, d_text, 1, 2, 4 * d_text)
+    texts = TextEncoder(n_vocab, d_text, 1, 2, 4 * d_text, seq_len)
     model = CLIP(vit, texts, d_image, d_text, d)
 
     # A logit for each image and each text. The first three belong together, say.

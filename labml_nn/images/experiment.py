@@ -85,7 +85,7 @@ def image_and_text_model(pairs: Pairs) -> CLIP:
     # Two encoders of the same size. Patches are four pixels wide here: two rows of four. Texts are
     # cut into letters, of which the longest caption has twenty, and one end.
     images = ViT(8, 4, *SIZES, attention=FusedAttention)
-    texts = TextEncoder(len(pairs.tokenizer), len(pairs.texts), *SIZES, FusedAttention)
+    texts = TextEncoder(len(pairs.tokenizer), *SIZES, len(pairs.texts), FusedAttention)
 
     # Both end in a space of 32 features, the first number that we tried.
     return CLIP(images, texts, SIZES[0], SIZES[0], d=32)

@@ -75,7 +75,7 @@ class EncoderDecoder(nn.Module):
         heads: int = 4,
         n_layers: int = 2,
         d_ff: int = 256,
-        max_len: int = 64,
+        seq_len: int = 64,
         dropout_prob: float = 0.0,
         pad: int = 0,
     ) -> None:
@@ -85,7 +85,7 @@ class EncoderDecoder(nn.Module):
         * `heads` is the number of heads of each attention
         * `n_layers` is the number of layers on *each* side
         * `d_ff` is the number of features inside a feed-forward network
-        * `max_len` is the greatest length of a source or a target
+        * `seq_len` is the greatest length of a source or a target
         * `dropout_prob` is the probability that a weight or a feature is dropped
         * `pad` is the token that fills up what is too short
         """
@@ -95,7 +95,7 @@ class EncoderDecoder(nn.Module):
         self.pad = pad
 
         # One table for both sides, as in the paper: a 7 is a 7, whether it is read or written.
-        positions = PositionalEncoding(d_model, dropout_prob, max_len)
+        positions = PositionalEncoding(d_model, dropout_prob, seq_len)
         self.embed = Embeddings(n_vocab, d_model, positions)
 
         # The encoder is the [stack](../transformers/models.py#Encoder) of a language model. What

@@ -1,6 +1,7 @@
 r"""
-What every lesson owes its reader: a short introduction, what the arguments of a constructor are,
-the shapes of a forward pass, and a comment for about every three lines of code.
+What every lesson owes its reader: a short introduction, what the arguments of a constructor are
+and one order of them, the shapes of a forward pass, and a comment for about every three lines of
+code.
 """
 
 import ast
@@ -38,6 +39,11 @@ LONGER = {
     "labml_nn/reinforcement/grpo_experiment.py": 107,
     "labml_nn/transformers/basic/labml_experiment.py": 101,
 }
+
+# The order of arguments, everywhere. Each constructor leaves out what it doesn't have.
+OF_ATTENTION = ("heads", "d_model", "dropout_prob", "bias")
+OF_PROJECTION = ("d_model", "heads", "d_k", "bias")
+OF_MODEL = ("n_vocab", "d_model", "heads", "n_layers", "d_ff", "seq_len", "dropout_prob")
 
 
 def methods(path: str, name: str) -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -78,9 +84,30 @@ def without_shapes(path: str) -> Iterator[str]:
             yield name
 
 
+def out_of_order(path: str) -> Iterator[str]:
+    r"""Constructors whose arguments have another order than those of other pages."""
+    for name, method in methods(path, "__init__"):
+        given = [one.arg for one in method.args.args]
+        if "heads" not in given:
+            continue
+        if "n_layers" in given:
+            order = OF_MODEL
+        elif name.endswith("Projection") or "d_k" in given:
+            order = OF_PROJECTION
+        else:
+            order = OF_ATTENTION
+        known = [one for one in given if one in order]
+        if known != sorted(known, key=order.index):
+            yield f"{name}: {known}"
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_a_constructor_explains_its_arguments_and_forward_its_shapes(path: str) -> None:
     assert [*unexplained(path), *without_shapes(path)] == []
+
+
+def test_arguments_have_one_order_on_all_pages() -> None:
+    assert [one for path in PAGES for one in out_of_order(path)] == []
 
 
 def test_an_introduction_has_at_most_250_words_before_the_first_class() -> None:

@@ -104,7 +104,7 @@ def modern(config: ModernConfig, n_vocab: int) -> nn.Module:
     rotate = model.layers[0].attention.query.rotate
     for index, layer in enumerate(model.layers):
         # Only the first layer has no values to mix in.
-        new = CausalModernAttention(config.d_model, config.heads, rotate, first=index == 0)
+        new = CausalModernAttention(config.heads, config.d_model, rotate, first=index == 0)
         new.load_state_dict(layer.attention.state_dict())
         layer.attention = new
     return model

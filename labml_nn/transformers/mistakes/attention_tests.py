@@ -209,10 +209,10 @@ def example(heads: int = 2, d_k: int = 5) -> dict[str, str]:
     d_model = heads * d_k
 
     # `Mistake` itself has no wrong line, so this is the right attention.
-    right = Mistake.make()(d_model, heads)
+    right = Mistake.make()(heads, d_model)
 
     # No error: all tests pass. This attention takes a mask, so padding is tried as well.
     check_attention(right, d_model, heads, masked=lambda attention, x, mask: attention(x, mask))
 
     # The comparison finds it, and names it. All properties hold: no other test fails.
-    return find_mistakes(ScaledByModelWidth.make()(d_model, heads), d_model, heads)
+    return find_mistakes(ScaledByModelWidth.make()(heads, d_model), d_model, heads)

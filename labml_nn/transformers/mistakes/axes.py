@@ -140,4 +140,4 @@ def example(
     # Four heads must divide the width too, for the last exhibit.
     d_model = 4 * pairs * heads
     x = torch.randn(batch_size, seq_len, d_model)
-    return {exhibit.__name__: exhibit.make()(d_model, heads)(x) for exhibit in AXES_EXHIBITS}
+    return {exhibit.__name__: exhibit.make()(heads, d_model)(x) for exhibit in AXES_EXHIBITS}

@@ -181,7 +181,7 @@ def example(batch_size: int = 3, heads: int = 5, d_k: int = 2, seq_len: int = 7)
         # No weights are shared: each is looked at by itself.
         # How the whole is read, and how parts are.
         whole = Whole(
-            kind(width, heads),
+            kind(heads, width),
             x,
             x,
             predict=lambda attention, x: attention(x),

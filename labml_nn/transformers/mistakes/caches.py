@@ -136,11 +136,11 @@ class RightGrouped(RightAttention):
     As in [grouped-query attention](../memory/grouped_query.py), with two heads for one key.
     """
 
-    def __init__(self, d_model: int, heads: int, dropout_prob: float = 0.0) -> None:
+    def __init__(self, heads: int, d_model: int, dropout_prob: float = 0.0) -> None:
         r"""
-        * `d_model`, `heads` and `dropout_prob` are those of the right attention
+        * `heads`, `d_model` and `dropout_prob` are those of the right attention
         """
-        super().__init__(d_model, heads, dropout_prob)
+        super().__init__(heads, d_model, dropout_prob)
         # Half as many heads of keys and values.
         self.key = nn.Linear(d_model, d_model // 2)
         self.value = nn.Linear(d_model, d_model // 2)
@@ -217,10 +217,10 @@ def example(
 
     # The whole is always the right one: only `read` is wrong.
     for kind in (RightCache, *(one.make() for one in CACHE_EXHIBITS[:3])):
-        attention = kind(width, heads)
+        attention = kind(heads, width)
         # For each position, the largest difference of all sequences and features.
         far = attention.read(parts) - RightRotary.forward(attention, x)
         found[kind.__name__] = far.abs().amax(dim=(0, 2))
 
     # Half as many heads of keys need an even number of heads.
-    return found | {"grouped": RightGrouped(width, 2 * heads)(x)}
+    return found | {"grouped": RightGrouped(2 * heads, width)(x)}

@@ -215,7 +215,7 @@ def example(
 
     # The whole is always the right one: only `decode` is wrong.
     for kind in (RightDecoding, CausalFromTheTop.make(), NewestForgotten.make()):
-        attention = kind(d_model, heads)
+        attention = kind(heads, d_model)
         found[kind.__name__] = (attention.decode(x) - RightAttention.forward(attention, x)).abs()
 
     # What PyTorch makes of masks at the edge.

@@ -94,7 +94,7 @@ def assemble(mistake: type[Mistake], n_vocab: int, sizes: Sizes) -> RightTrainin
         sizes.d_model,
         sizes.n_layers,
         sizes.seq_len,
-        lambda: parts[RightAttention](sizes.d_model, sizes.heads, mistake.dropout_prob),
+        lambda: parts[RightAttention](sizes.heads, sizes.d_model, mistake.dropout_prob),
         parts[RightLayer],
     )
 

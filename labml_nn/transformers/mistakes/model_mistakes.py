@@ -198,7 +198,7 @@ def example(
     # The right training, and the four with a wrong line.
     for kind in (RightTraining, *(one.make() for one in MODEL_EXHIBITS if one.of is RightTraining)):
         # A new model for each, with two layers.
-        model = RightModel(n_vocab, d_model, 2, seq_len, lambda: RightAttention(d_model, heads))
+        model = RightModel(n_vocab, d_model, 2, seq_len, lambda: RightAttention(heads, d_model))
         training = kind(model, 1)
 
         # The loss before the step.

@@ -107,7 +107,7 @@ def example(
         that the class itself defines.
     """
     # The state of the right one fits: the wrong one has the same parameters.
-    right = RightAttention(heads * d_k, heads)
+    right = RightAttention(heads, heads * d_k)
     wrong = Doubled.make()(heads * d_k, heads)
     wrong.load_state_dict(right.state_dict())
 

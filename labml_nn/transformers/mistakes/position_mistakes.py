@@ -129,6 +129,6 @@ def example(
     # The right one gives zeros, up to rounding.
     for kind in (RightRotary, PairsMixed.make()):
         # At positions 100 to 106, and at 0 to 6.
-        attention = kind(width, heads)
+        attention = kind(heads, width)
         found[kind.__name__] = (attention(x, 100) - attention(x)).abs().amax(dim=(0, 2))
     return found

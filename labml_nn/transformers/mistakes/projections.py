@@ -133,7 +133,7 @@ def example(
     """
     # One input and one set of weights: only the wrong line can make a difference.
     x = torch.randn(batch_size, seq_len, heads * d_k)
-    right = RightAttention(heads * d_k, heads)
+    right = RightAttention(heads, heads * d_k)
     far = {}
 
     # The float isn't among them: it fails when it is called.

@@ -228,7 +228,7 @@ def example(
         A mask that is there in evaluation only, or a leak through dropout.
     """
     # Fresh biases are small. A mistake in a bias would show only later.
-    attention = roughen(RightAttention(heads * d_k, heads)).eval()
+    attention = roughen(RightAttention(heads, heads * d_k)).eval()
     x = torch.randn(batch_size, seq_len, heads * d_k)
 
     # An empty sentence for each property, because nothing is wrong.

@@ -43,10 +43,10 @@ class RightAttention(nn.Module):
     in each head, where $M$ is minus infinity wherever a position must not look, and 0 elsewhere.
     """
 
-    def __init__(self, d_model: int, heads: int, dropout_prob: float = 0.0) -> None:
+    def __init__(self, heads: int, d_model: int, dropout_prob: float = 0.0) -> None:
         r"""
-        * `d_model` is the number of features
         * `heads` is the number of heads, which must divide `d_model`
+        * `d_model` is the number of features
         * `dropout_prob` is the probability that a weight is dropped
         """
         super().__init__()
@@ -135,7 +135,7 @@ def example(
         takes it out again.
     """
     d_model = heads * d_k
-    attention = RightAttention(d_model, heads, 0.1)
+    attention = RightAttention(heads, d_model, 0.1)
     x = torch.randn(batch_size, seq_len, d_model)
 
     # The last key of every sequence is padding.

@@ -80,13 +80,13 @@ class RightModel(nn.Module):
         n_vocab: int,
         d_model: int,
         n_layers: int,
-        max_len: int,
+        seq_len: int,
         attention: Callable[[], nn.Module],
         layer: Callable[..., nn.Module] = RightLayer,
     ) -> None:
         r"""
         * `n_vocab`, `d_model` and `n_layers` are its sizes
-        * `max_len` is the greatest length of a sequence
+        * `seq_len` is the greatest length of a sequence
         * `attention` makes one, and is called once for each layer
         * `layer` makes a layer of it
         """
@@ -94,7 +94,7 @@ class RightModel(nn.Module):
 
         # A vector for each token and, added to it, one for each position. Both are learned.
         self.tokens = nn.Embedding(n_vocab, d_model)
-        self.positions = nn.Parameter(torch.zeros(max_len, d_model))
+        self.positions = nn.Parameter(torch.zeros(seq_len, d_model))
 
         # Each layer has weights of its own.
         self.layers = nn.Sequential(*(layer(d_model, attention()) for _ in range(n_layers)))
@@ -208,7 +208,7 @@ def example(
     Two steps, and the loss before each. The first is near $\ln 11 = 2.398$, an even guess.
     """
     d_model = heads * d_k
-    model = RightModel(n_vocab, d_model, 2, seq_len, lambda: RightAttention(d_model, heads))
+    model = RightModel(n_vocab, d_model, 2, seq_len, lambda: RightAttention(heads, d_model))
 
     # A schedule of two steps.
     training = RightTraining(model, 2)

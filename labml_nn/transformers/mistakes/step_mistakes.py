@@ -170,7 +170,7 @@ def example(
     for kind in (RightParts, *(one.make() for one in STEP_EXHIBITS)):
         # The same weights for each.
         torch.manual_seed(1)
-        model = RightModel(n_vocab, d_model, 2, seq_len, lambda: RightAttention(d_model, heads))
+        model = RightModel(n_vocab, d_model, 2, seq_len, lambda: RightAttention(heads, d_model))
         before = [weight.detach().clone() for weight in model.parameters()]
 
         # One step of the schedule is all there is.

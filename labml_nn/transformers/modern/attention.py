@@ -45,8 +45,8 @@ class RotaryProjection(PrepareForMultiHeadAttention):
 
     def __init__(self, d_model: int, heads: int, rotate: nn.Module) -> None:
         r"""
-        * `d_model` is the number of features
         * `heads` is the number of heads
+        * `d_model` is the number of features
         * `rotate` are the [rotary positions](../rotary.py#RotaryPositions)
         """
         # No bias, as in most newer models: it would add the same vector to all queries, whatever
@@ -71,10 +71,10 @@ class ModernAttention(nn.Module):
     ## Attention with the values of the first layer
     """
 
-    def __init__(self, d_model: int, heads: int, rotate: nn.Module, first: bool) -> None:
+    def __init__(self, heads: int, d_model: int, rotate: nn.Module, first: bool) -> None:
         r"""
-        * `d_model` is the number of features
         * `heads` is the number of heads
+        * `d_model` is the number of features
         * `rotate` are the [rotary positions](../rotary.py#RotaryPositions), one for all layers
         * `first` says whether this is the first layer
         """
@@ -171,8 +171,8 @@ def example(
     d_model = heads * d_k
     # Both layers share one table of rotations.
     rotate = RotaryPositions(inverse_frequencies(d_k), seq_len)
-    first = ModernAttention(d_model, heads, rotate, first=True)
-    second = ModernAttention(d_model, heads, rotate, first=False)
+    first = ModernAttention(heads, d_model, rotate, first=True)
+    second = ModernAttention(heads, d_model, rotate, first=False)
 
     # Each result is added to the residual stream.
     x = torch.randn(seq_len, batch_size, d_model)

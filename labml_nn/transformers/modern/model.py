@@ -158,7 +158,7 @@ class ModernTransformer(nn.Module):
         # Each is made by a call of its own, so that each starts with weights of its own.
         self.layers = nn.ModuleList()
         for index in range(n_layers):
-            attention = ModernAttention(d_model, heads, rotate, first=index == 0)
+            attention = ModernAttention(heads, d_model, rotate, first=index == 0)
             self.layers.append(ModernLayer(attention, d_model, d_ff, dropout_prob))
 
         # With zeros in the head, all tokens are equally likely, and the first loss is the logarithm

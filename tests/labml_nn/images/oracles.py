@@ -125,7 +125,7 @@ def dino() -> tuple[nn.Module, dict[str, Tensor]]:
 
 
 def clip(**options: Any) -> CLIP:
-    texts = TextEncoder(N_VOCAB, SEQ_LEN, D_TEXT, HEADS, 2, D_TEXT_FF, **options)
+    texts = TextEncoder(N_VOCAB, D_TEXT, HEADS, 2, D_TEXT_FF, SEQ_LEN, **options)
     return CLIP(vit(), texts, D_MODEL, D_TEXT, D).double()
 
 

@@ -52,6 +52,6 @@ def test_what_is_made_in_a_call_is_made_where_the_input_is() -> None:
 
 def test_parameters_and_how_they_start() -> None:
     assert oracles.clip().log_scale.item() == pytest.approx(math.log(1 / 0.07))
-    texts = TextEncoder(3, 500, 40, 4, 1, 11, FusedAttention)
+    texts = TextEncoder(3, 40, 4, 1, 11, 500, FusedAttention)
     assert texts.positions.std().item() == pytest.approx(0.3, abs=0.01)
     assert type(texts.encoder.layers[0].self_attn) is FusedAttention

@@ -24,7 +24,7 @@ PROJECTIONS |= {"output": "out_proj"}
 
 
 def small(**options: float) -> EncoderDecoder:
-    sizes = {"heads": HEADS, "n_layers": N_LAYERS, "d_ff": D_FF, "max_len": 11}
+    sizes = {"heads": HEADS, "n_layers": N_LAYERS, "d_ff": D_FF, "seq_len": 11}
     return seam.randomised(EncoderDecoder(N_VOCAB, D_MODEL, **sizes | options))
 
 

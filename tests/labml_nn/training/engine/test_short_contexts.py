@@ -98,7 +98,7 @@ def test_the_modern_one_is_that_of_its_page(
     is_first: bool, has_value: bool, dtype: torch.dtype
 ) -> None:
     rotate = RotaryPositions(inverse_frequencies(D_K), N_SEQ)
-    arguments = (HEADS * D_K, HEADS, rotate, is_first)
+    arguments = (HEADS, HEADS * D_K, rotate, is_first)
     base = ModernAttention(*arguments)
     if not is_first:
         nn.init.constant_(base.mix, 0.7)

@@ -105,8 +105,8 @@ RIGHT: dict[str, tuple[Callable[[], nn.Module], Call]] = {
     "soft cap": (lambda: SoftCapAttention(*sizes), at_the_seam),
     "folded heads": (lambda: NarrowSelfAttention(*sizes, causal=True), plain),
     "batch first": (lambda: BatchFirstAttention(D_MODEL, HEADS), batch_first),
-    "the museum's": (lambda: RightAttention(D_MODEL, HEADS, 0.1), plain),
-    "the museum's rotary": (lambda: RightRotary(D_MODEL, HEADS), plain),
+    "the museum's": (lambda: RightAttention(HEADS, D_MODEL, 0.1), plain),
+    "the museum's rotary": (lambda: RightRotary(HEADS, D_MODEL), plain),
     "PyTorch": (lambda: nn.MultiheadAttention(D_MODEL, HEADS, 0.1, batch_first=True), pytorchs),
     "nanoGPT": (NanoGPT, plain),
 }
@@ -121,7 +121,7 @@ def test_right_ones_pass(name: str) -> None:
 
 def test_alibi_with_four_heads_passes() -> None:
     check_attention(AlibiAttention(4, D_MODEL), D_MODEL, 4, call=at_the_seam)
-    check_attention(RightGrouped(D_MODEL, 6), D_MODEL, 6)
+    check_attention(RightGrouped(6, D_MODEL), D_MODEL, 6)
 
 
 def test_linear_attention_is_of_another_kind_and_its_properties_hold() -> None:
@@ -135,8 +135,8 @@ def test_a_tuple_and_a_failing_call_are_told_in_a_sentence() -> None:
         def forward(self, x: Tensor) -> tuple[Tensor, None]:
             return super().forward(x), None
 
-    assert "a tuple of 2" in find_mistakes(Pair(24, 3), 24, 3)["runs"]
-    check_attention(Pair(24, 3), 24, 3, call=lambda attention, x: attention(x)[0])
+    assert "a tuple of 2" in find_mistakes(Pair(3, 24), 24, 3)["runs"]
+    check_attention(Pair(3, 24), 24, 3, call=lambda attention, x: attention(x)[0])
     said = find_mistakes(nn.MultiheadAttention(24, 3), 24, 3)["runs"]
     assert "TypeError" in said
     assert "say by `call`" in said
@@ -149,4 +149,4 @@ def test_a_cache_and_positions_are_tried_if_one_says_how() -> None:
         "read": lambda attention, parts: attention.read(parts),
         "shifted": lambda attention, x, by: attention(x, by),
     }
-    assert find_mistakes(RightCache(24, 3), 24, 3, **options) == {}
+    assert find_mistakes(RightCache(3, 24), 24, 3, **options) == {}

@@ -34,20 +34,20 @@ SAID = {
 
 @pytest.mark.parametrize("exhibit", SAID)
 def test_a_wrong_cache_is_named(exhibit: type) -> None:
-    said = cache_agrees(whole(exhibit.make()(D_MODEL, HEADS)))
+    said = cache_agrees(whole(exhibit.make()(HEADS, D_MODEL)))
     assert SAID[exhibit] in said
 
 
 def test_the_right_cache_is_right_and_mixed_pairs_are_not_relative() -> None:
-    right = whole(caches.RightCache(D_MODEL, HEADS))
+    right = whole(caches.RightCache(HEADS, D_MODEL))
     assert cache_agrees(right) == shift_changes_nothing(right) == ""
-    mixed = position_mistakes.PairsMixed.make()(D_MODEL, HEADS)
+    mixed = position_mistakes.PairsMixed.make()(HEADS, D_MODEL)
     assert "larger by 1000" in shift_changes_nothing(whole(mixed))
     assert find_mistakes(mixed, D_MODEL, HEADS)["comparison"].startswith("rotary pairs are mixed")
 
 
 def test_shared_keys_in_turns_are_named() -> None:
-    wrong = caches.KeysInTurns.make()(D_MODEL, 6)
+    wrong = caches.KeysInTurns.make()(6, D_MODEL)
     assert find_mistakes(wrong, D_MODEL, 6) == {
         "comparison": "heads share keys in turns (`repeat` for `repeat_interleave`)"
     }
@@ -61,7 +61,7 @@ def pieces(attention: nn.Module, parts: list[Tensor]) -> Tensor:
 @pytest.mark.parametrize("exhibit", [CausalFromTheTop, NewestForgotten])
 def test_older_exhibits_with_a_cache_are_found(exhibit: type) -> None:
     def said(kind: type) -> dict[str, str]:
-        return find_mistakes(kind(D_MODEL, HEADS), D_MODEL, HEADS, read=pieces)
+        return find_mistakes(kind(HEADS, D_MODEL), D_MODEL, HEADS, read=pieces)
 
     assert said(RightDecoding) == {}
     assert "token by token" in said(exhibit.make())["cache_agrees"]

@@ -13,7 +13,7 @@ D_MODEL = HEADS * D_K
 
 def made(kind: type[RightAttention]) -> RightAttention:
     torch.manual_seed(1)
-    return kind(D_MODEL, HEADS).double()
+    return kind(HEADS, D_MODEL).double()
 
 
 def inputs() -> Tensor:

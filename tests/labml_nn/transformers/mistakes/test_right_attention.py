@@ -13,7 +13,7 @@ def mask_of_each(idle: bool = False) -> Tensor:
 
 
 def from_pytorch(mask: Tensor | None) -> float:
-    ours, x = RightAttention(D_MODEL, HEADS).double(), sequences()
+    ours, x = RightAttention(HEADS, D_MODEL).double(), sequences()
     layers = [ours.query, ours.key, ours.value, ours.output]
     expected, _ = by_pytorch(x, layers, CAUSAL if mask is None else mask.unsqueeze(1))
     return difference(ours(x, mask), expected, [x], [x])
@@ -30,14 +30,14 @@ test_a_width_that_does_not_fit_is_refused = refuses(
 
 
 def test_a_position_that_sees_nothing_takes_nothing() -> None:
-    ours, x = RightAttention(D_MODEL, HEADS).double(), sequences()
+    ours, x = RightAttention(HEADS, D_MODEL).double(), sequences()
     output = ours(x, mask_of_each(idle=True))
     assert output[1, 2].equal(ours.output.bias)
     assert torch.autograd.grad(output.sum(), x)[0].isfinite().all()
 
 
 def test_all_weights_can_be_dropped_in_training_only() -> None:
-    ours, x = RightAttention(D_MODEL, HEADS, 1.0).double(), sequences()
+    ours, x = RightAttention(HEADS, D_MODEL, 1.0).double(), sequences()
     assert ours(x).equal(ours.output.bias.expand_as(x))
     kept = ours.eval()(x)
     ours.dropout_prob = 0.0

@@ -20,7 +20,7 @@ N_VOCAB, D_MODEL, HEADS, N_LAYERS, MAX_LEN, BATCH_SIZE, SEQ_LEN = 13, 10, 5, 2, 
 def model() -> RightModel:
     torch.manual_seed(1)
     made = RightModel(
-        N_VOCAB, D_MODEL, N_LAYERS, MAX_LEN, lambda: RightAttention(D_MODEL, HEADS)
+        N_VOCAB, D_MODEL, N_LAYERS, MAX_LEN, lambda: RightAttention(HEADS, D_MODEL)
     ).double()
     # Weights of some size, so that every one counts.
     for weight in made.parameters():
@@ -63,7 +63,7 @@ test_it_is_what_others_compute = equals(ORACLES)
 
 def test_the_first_guess_is_nearly_even_and_layers_differ() -> None:
     torch.manual_seed(4)
-    made = RightModel(N_VOCAB, 50, 3, MAX_LEN, lambda: RightAttention(50, HEADS))
+    made = RightModel(N_VOCAB, 50, 3, MAX_LEN, lambda: RightAttention(HEADS, 50))
     for name, weight in made.named_parameters():
         expected = {True: (0.0, 0.02), False: (float("norm" in name and "weight" in name), 0.0)}
         mean, spread = expected[weight.dim() > 1]
@@ -111,7 +111,7 @@ def test_the_usual_rate_is_this_and_a_loss_gets_32_bits_of_products_with_16() ->
 
 def test_the_printed_loss_is_of_evaluation() -> None:
     made = RightModel(
-        N_VOCAB, D_MODEL, N_LAYERS, MAX_LEN, lambda: RightAttention(D_MODEL, HEADS, 0.5)
+        N_VOCAB, D_MODEL, N_LAYERS, MAX_LEN, lambda: RightAttention(HEADS, D_MODEL, 0.5)
     )
     training = RightTraining(made, 1)
     printed = training.printed(text())

@@ -19,7 +19,7 @@ TEXT = (torch.arange(7) + torch.tensor([[0], [3], [6], [9]])) % N_VOCAB
 
 def model(dropout_prob: float = 0.0) -> RightModel:
     torch.manual_seed(1)
-    return RightModel(N_VOCAB, 12, 1, 6, lambda: RightAttention(12, 2, dropout_prob))
+    return RightModel(N_VOCAB, 12, 1, 6, lambda: RightAttention(2, 12, dropout_prob))
 
 
 def by(kind: type[RightTraining]) -> Callable[[nn.Module], Callable[[Tensor, Tensor], Any]]:
