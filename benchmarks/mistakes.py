@@ -129,7 +129,7 @@ def decoding() -> str:
     x = torch.randn(3, 12, 24)
     right = RightDecoding(24, 3)
     for kind, colour in ((CausalFromTheTop, ACCENT), (NewestForgotten, SECOND)):
-        wrong = kind.make()(24, 3)
+        wrong = kind.make()(3, 24)
         wrong.load_state_dict(right.state_dict())
         with torch.no_grad():
             far = (wrong.decode(x) - right(x)).abs().amax(dim=(0, 2))

@@ -6,7 +6,7 @@ the code that was measured, and compares it with today's:
 
 * where only the function `notebook` differs, which no run calls, the fingerprint is renewed
 * where other definitions differ, it is renewed with `--example` if the `example` of the page gives
-  the same numbers with the old code and with the new one, digit for digit, from three seeds. It is
+  the same numbers with the code of then and with today's, digit for digit, from three seeds. It is
   for a change that a run on a CPU can't see. The author has to know that the example calls what has
   changed; what differs is printed
 
@@ -17,10 +17,11 @@ import argparse
 import ast
 import json
 import os
-import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from literate.reading.source import parse
@@ -43,16 +44,33 @@ for seed in map(int, sys.argv[2:]):
 """
 
 
-def measured(path: str, known: str, root: Path = ROOT) -> str | None:
-    r"""The text of a source that has the fingerprint, from the history; None if there is none."""
-    log = ["git", "log", "--format=%H", "--", path]
-    said = subprocess.run(log, cwd=root, capture_output=True, text=True, check=True).stdout
-    for commit in said.split():
-        show = ["git", "show", f"{commit}:{path}"]
-        text = subprocess.run(show, cwd=root, capture_output=True, text=True).stdout
+@dataclass(frozen=True)
+class Measured:
+    r"""
+    A page as it was measured.
+
+    * `text` is what it said
+    * `commit` is the last one at which it said that
+    """
+
+    text: str
+    commit: str
+
+
+def measured(path: str, known: str, root: Path = ROOT) -> Measured | None:
+    r"""The page that had the fingerprint, from the history; None if there is none."""
+    changed = _git(root, "log", "--format=%H", "--", path).stdout.split()
+    # The newest first: just before the next change everything else was nearest to today's.
+    last = [_git(root, "rev-parse", "HEAD").stdout.strip(), *(f"{one}^" for one in changed)]
+    for commit, until in zip(changed, last, strict=False):
+        text = _git(root, "show", f"{commit}:{path}").stdout
         if text and of_source(parse(text, path)) == known:
-            return text
+            return Measured(text, until)
     return None
+
+
+def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
 
 
 def differing(old: str, new: str) -> set[str]:
@@ -71,12 +89,19 @@ def differing(old: str, new: str) -> set[str]:
     return {name for name in before | after if before.get(name) != after.get(name)}
 
 
-def gives_the_same(path: str, old: str, root: Path = ROOT) -> bool:
-    r"""Whether the example of a page gives the same with the old text as with today's."""
+def gives_the_same(path: str, old: Measured, root: Path = ROOT) -> bool:
+    r"""
+    Whether the example of a page gives the same as it did.
+
+    The package is that of the commit, for a page and what it imports may have changed together.
+    """
     with tempfile.TemporaryDirectory() as folder:
         package = Path(path).parts[0]
-        shutil.copytree(root / package, Path(folder, package))
-        Path(folder, path).write_text(old, encoding="utf-8")
+        packed = Path(folder, "package.tar")
+        archive = ["git", "archive", f"--output={packed}", old.commit, package]
+        subprocess.run(archive, cwd=root, check=True)
+        with tarfile.open(packed) as members:
+            members.extractall(folder, filter="data")
         return _called(path, Path(folder)) == _called(path, root)
 
 
@@ -112,12 +137,15 @@ def judge(page: str, known: str, with_example: bool, root: Path = ROOT) -> tuple
     old = measured(page, known, root)
     if old is None:
         return False, "the page as it was measured is not in the history"
-    names = differing(old, (root / page).read_text(encoding="utf-8")) - NEVER_CALLED
+    today = (root / page).read_text(encoding="utf-8")
+    names = differing(old.text, today) - NEVER_CALLED
     if not names:
         return True, "only the notebook differs"
     said = f"{', '.join(sorted(name or 'the rest' for name in names))} differ"
     if not with_example:
         return False, said
+    if not all("def example(" in text for text in (old.text, today)):
+        return False, f"{said}, and the page has no example"
     same = gives_the_same(page, old, root)
     return same, f"{said}, and the example gives {'the same' if same else 'something else'}"
 

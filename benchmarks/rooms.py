@@ -178,7 +178,7 @@ def reading() -> str:
     parts = [x[:, :5], *x[:, 5:].split(1, dim=1)]
     right = RightCache(24, 3)
     for exhibit, colour in zip(CACHE_EXHIBITS[:3], (ACCENT, SECOND, INK), strict=True):
-        wrong: Any = exhibit.make()(24, 3)
+        wrong: Any = exhibit.make()(3, 24)
         wrong.load_state_dict(right.state_dict())
         with torch.no_grad():
             far = (wrong.read(parts) - right(x)).abs().amax(dim=(0, 2))

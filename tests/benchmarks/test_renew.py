@@ -29,12 +29,18 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "package").mkdir()
     (tmp_path / "results").mkdir()
     write(tmp_path, f="2 * x", x=3, n="f(1)")
-    known = {"sources": {PAGE: fingerprint(tmp_path / PAGE)}}
-    (tmp_path / "results" / "run.json").write_text(json.dumps(known), encoding="utf-8")
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "a"]):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    measure(tmp_path)
     return tmp_path
+
+
+def measure(project: Path) -> None:
+    r"""The page as it is now is committed, and a result says that it was measured."""
+    known = {"sources": {PAGE: fingerprint(project / PAGE)}}
+    (project / "results" / "run.json").write_text(json.dumps(known), encoding="utf-8")
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["add", "."], [*who, "commit", "-q", "-m", "a"]):
+        subprocess.run(["git", *command], cwd=project, check=True)
 
 
 def write(project: Path, **parts: object) -> None:
@@ -63,6 +69,24 @@ def test_what_is_renewed(
     said = renew(PAGE, with_example, project)
     assert is_renewed(project) == expected
     assert ("renewed in run.json" in said) == expected
+
+
+def test_a_page_may_change_together_with_what_it_imports(project: Path) -> None:
+    def write_both(definition: str, call: str) -> None:
+        (project / "package" / "other.py").write_text(f"{definition}\n", encoding="utf-8")
+        text = f"from package.other import g\n\n\ndef example():\n    return {call}\n"
+        (project / PAGE).write_text(text, encoding="utf-8")
+
+    write_both("def g(a, b): return 10 * a + b", "g(2, 3)")
+    measure(project)
+    write_both("def g(b, a): return 10 * a + b", "g(3, 2)")
+    assert "renewed in run.json" in renew(PAGE, True, project)
+
+
+def test_a_page_without_an_example_stays(project: Path) -> None:
+    (project / PAGE).write_text("def f(x):\n    return 3 * x\n", encoding="utf-8")
+    (said,) = renew(PAGE, True, project)
+    assert "has no example" in said and not is_renewed(project)
 
 
 def test_what_the_history_does_not_have_stays(project: Path) -> None:

@@ -172,7 +172,7 @@ def example(
 
     # `Mistake` itself has nothing wrong.
     for exhibit in (Mistake, *MASKS_EXHIBITS):
-        attention = exhibit.make()(heads * d_k, heads).eval()
+        attention = exhibit.make()(heads, heads * d_k).eval()
 
         # Of output 0 alone: nothing but input 0 may have a gradient.
         (gradient,) = torch.autograd.grad(attention(x)[:, 0].square().sum(), x)

@@ -108,7 +108,7 @@ def example(
     """
     # The state of the right one fits: the wrong one has the same parameters.
     right = RightAttention(heads, heads * d_k)
-    wrong = Doubled.make()(heads * d_k, heads)
+    wrong = Doubled.make()(heads, heads * d_k)
     wrong.load_state_dict(right.state_dict())
 
     # The bias of the output layer isn't doubled, so both leave it out. What is left of the second

@@ -138,7 +138,7 @@ def example(
 
     # The float isn't among them: it fails when it is called.
     for exhibit in (QueryForAll, ScaledByModelWidth, Unscaled, ScaledUp):
-        wrong = exhibit.make()(heads * d_k, heads)
+        wrong = exhibit.make()(heads, heads * d_k)
         wrong.load_state_dict(right.state_dict())
         far[exhibit.__name__] = (wrong(x) - right(x)).abs().max()
     return far
