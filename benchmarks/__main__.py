@@ -77,9 +77,15 @@ def show() -> None:
 
 
 def shorten_the_text(length: int = 66_000) -> None:
-    r"""Let experiments that are imported from now on see the beginning of the text alone."""
+    r"""
+    Let experiments that are imported from now on see the beginning of the text alone.
+
+    Before it stand all letters of the whole text: a model that another program has trained on the
+    whole has as many.
+    """
     data = importlib.import_module("labml_nn.training.data")
-    beginning = data.tiny_shakespeare()[:length]
+    text = data.tiny_shakespeare()
+    beginning = "".join(sorted(set(text))) + text[:length]
     data.tiny_shakespeare = lambda: beginning
 
 

@@ -127,7 +127,7 @@ def decoding() -> str:
     figure, (axes,) = new(6.4, 2.6)
     torch.manual_seed(1)
     x = torch.randn(3, 12, 24)
-    right = RightDecoding(24, 3)
+    right = RightDecoding(3, 24)
     for kind, colour in ((CausalFromTheTop, ACCENT), (NewestForgotten, SECOND)):
         wrong = kind.make()(3, 24)
         wrong.load_state_dict(right.state_dict())

@@ -19,11 +19,10 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.library.history import Version, unpack, version_with
 from literate.reading.source import parse
 from literate.results.fingerprints import fingerprint, of_source
 
@@ -44,35 +43,6 @@ for seed in map(int, sys.argv[2:]):
 """
 
 
-@dataclass(frozen=True)
-class Measured:
-    r"""
-    A page as it was measured.
-
-    * `text` is what it said
-    * `commit` is the last one at which it said that
-    """
-
-    text: str
-    commit: str
-
-
-def measured(path: str, known: str, root: Path = ROOT) -> Measured | None:
-    r"""The page that had the fingerprint, from the history; None if there is none."""
-    changed = _git(root, "log", "--format=%H", "--", path).stdout.split()
-    # The newest first: just before the next change everything else was nearest to today's.
-    last = [_git(root, "rev-parse", "HEAD").stdout.strip(), *(f"{one}^" for one in changed)]
-    for commit, until in zip(changed, last, strict=False):
-        text = _git(root, "show", f"{commit}:{path}").stdout
-        if text and of_source(parse(text, path)) == known:
-            return Measured(text, until)
-    return None
-
-
-def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
-
-
 def differing(old: str, new: str) -> set[str]:
     r"""The names of top-level definitions that differ; an empty one is for anything else."""
 
@@ -89,19 +59,14 @@ def differing(old: str, new: str) -> set[str]:
     return {name for name in before | after if before.get(name) != after.get(name)}
 
 
-def gives_the_same(path: str, old: Measured, root: Path = ROOT) -> bool:
+def gives_the_same(path: str, old: Version, root: Path = ROOT) -> bool:
     r"""
     Whether the example of a page gives the same as it did.
 
     The package is that of the commit, for a page and what it imports may have changed together.
     """
     with tempfile.TemporaryDirectory() as folder:
-        package = Path(path).parts[0]
-        packed = Path(folder, "package.tar")
-        archive = ["git", "archive", f"--output={packed}", old.commit, package]
-        subprocess.run(archive, cwd=root, check=True)
-        with tarfile.open(packed) as members:
-            members.extractall(folder, filter="data")
+        unpack(old.commit, Path(folder), root, Path(path).parts[0])
         return _called(path, Path(folder)) == _called(path, root)
 
 
@@ -134,7 +99,7 @@ def renew(page: str, with_example: bool, root: Path = ROOT) -> list[str]:
 
 def judge(page: str, known: str, with_example: bool, root: Path = ROOT) -> tuple[bool, str]:
     r"""Whether a page has changed in nothing that a run has done, and why."""
-    old = measured(page, known, root)
+    old = version_with(page, known, root)
     if old is None:
         return False, "the page as it was measured is not in the history"
     today = (root / page).read_text(encoding="utf-8")

@@ -94,7 +94,7 @@ def trained(
         sizes.d_model,
         sizes.n_layers,
         sizes.seq_len,
-        lambda: attention(sizes.d_model, sizes.heads),
+        lambda: attention(sizes.heads, sizes.d_model),
     )
     training = training_class(model, sizes.n_steps)
     windows = train.unfold(0, sizes.seq_len + 1, 1)
@@ -176,7 +176,7 @@ def reading() -> str:
     torch.manual_seed(1)
     x = torch.randn(3, 12, 24)
     parts = [x[:, :5], *x[:, 5:].split(1, dim=1)]
-    right = RightCache(24, 3)
+    right = RightCache(3, 24)
     for exhibit, colour in zip(CACHE_EXHIBITS[:3], (ACCENT, SECOND, INK), strict=True):
         wrong: Any = exhibit.make()(3, 24)
         wrong.load_state_dict(right.state_dict())
