@@ -3,7 +3,8 @@ r"""Operations whose result takes the place of their argument."""
 from collections.abc import Callable
 from typing import Any
 
-from torch._raw import dense_copy
+from torch._raw import Binary, binary_into, dense_copy
+from torch._shapes import is_contiguous
 from torch._tape import Mode, check_in_place, overwrite
 from torch._tensor import Tensor
 
@@ -38,6 +39,59 @@ def _in_place(name: str) -> Callable[..., Tensor]:
 
 for _name in _NAMES:
     setattr(Tensor, f"{_name}_", _in_place(_name))
+
+
+def _check_overlap(target: Tensor, other: Tensor) -> None:
+    r"""An operand that is a part of the target would change while it is read."""
+    if other is target or other._storage is not target._storage:
+        return
+    # As PyTorch, which looks no further if there are gaps between the elements.
+    if not all(_is_dense(one) for one in (target, other)):
+        return
+    start, begin = target.data_ptr(), other.data_ptr()
+    end, stop = start + target.nbytes, begin + other.nbytes
+    same = start == begin and end == stop and target._strides == other._strides
+    if not same and start < stop and begin < end:
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor "
+            "refer to a single memory location. Please clone() the tensor before performing the "
+            "operation."
+        )
+
+
+def _is_dense(tensor: Tensor) -> bool:
+    r"""Whether its elements fill a piece of memory, in whatever order of the axes."""
+    axes = sorted(zip(tensor._strides, tensor.shape, strict=True))
+    strides, sizes = zip(*axes, strict=True) if axes else ((), ())
+    return is_contiguous(sizes[::-1], strides[::-1])
+
+
+def _at_once(name: str, operation: Binary) -> Callable[..., Tensor]:
+    r"""Without a graph there is nothing to keep: the kernel can write where it has read."""
+    through_the_graph = getattr(Tensor, name)
+
+    def change(self: Tensor, other: Any, **options: Any) -> Tensor:
+        if isinstance(other, Tensor):
+            _check_overlap(self, other)
+        if Mode.grad or options:
+            return through_the_graph(self, other, **options)
+        check_in_place(self)
+        if not binary_into(operation, self, other):
+            return through_the_graph(self, other)
+        self._counter.version += 1
+        return self
+
+    change.__name__ = name
+    return change
+
+
+for _name, _operation in (
+    ("add_", Binary.ADD),
+    ("sub_", Binary.SUBTRACT),
+    ("mul_", Binary.MULTIPLY),
+    ("div_", Binary.DIVIDE),
+):
+    setattr(Tensor, _name, _at_once(_name, _operation))
 
 
 def _operator(name: str) -> Callable[..., Any]:

@@ -21,7 +21,7 @@ from torch._dtypes import (
 )
 from torch._memory import Operation, bits, run
 from torch._raw import cast, fill, filled, numbers
-from torch._shapes import as_int, shape_of_arguments
+from torch._shapes import as_int, shape_of_arguments, strides_of_result
 from torch._tape import require_differentiable
 from torch._tensor import Tensor, alias_of, method, new, view_of
 
@@ -224,9 +224,7 @@ def full(
 
 def _like(source: Tensor, value: Any, d: dtype | None) -> Tensor:
     r"""A new tensor of the shape of another, with its order of axes in memory."""
-    from torch._raw import _strides_of_result
-
-    strides = _strides_of_result(source.shape, source._strides)
+    strides = strides_of_result(source.shape, source._strides)
     made = new(source.shape, d or source.dtype, strides)
     if value != 0:
         fill(made, value)

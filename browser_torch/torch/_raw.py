@@ -12,6 +12,7 @@ from torch._dtypes import (
     default_of_kind,
     dtype,
     float32,
+    float64,
     int64,
     kind_of_number,
     promote_types,
@@ -20,12 +21,11 @@ from torch._dtypes import (
 from torch._memory import Operation, bits, run
 from torch._shapes import (
     Shape,
-    axes_in_memory,
     broadcast,
     contiguous_strides,
     expanded_strides,
     is_contiguous,
-    strides_in_order,
+    strides_of_result,
     wrap_axes,
 )
 from torch._tensor import Tensor, new, view_of
@@ -206,20 +206,9 @@ def contiguous_copy(tensor: Tensor) -> Tensor:
 
 def dense_copy(tensor: Tensor, d: dtype) -> Tensor:
     r"""A copy of a type, with the axes in the order that they have in memory."""
-    order = _order(tensor.shape, tensor._strides)
-    strides = strides_in_order(tensor.shape, order) if order else None
-    out = new(tensor.shape, d, strides)
+    out = new(tensor.shape, d, strides_of_result(tensor.shape, tensor._strides))
     run(Operation.COPY, (), out, tensor)
     return out
-
-
-def _order(shape: Shape, *strides: Shape) -> list[int] | None:
-    if len(shape) < 2:
-        return None
-    plain = contiguous_strides(shape)
-    if all(one == plain for one in strides):
-        return None
-    return axes_in_memory(shape, *strides)
 
 
 def cast(tensor: Tensor, d: dtype) -> Tensor:
@@ -258,17 +247,12 @@ def unary(operation: int, a: Tensor) -> Tensor:
             a = cast(a, int64)
     elif d.work is not d:
         a = cast(a, d.work)
-    strides = _strides_of_result(a.shape, a._strides)
+    strides = strides_of_result(a.shape, a._strides)
     out = new(a.shape, bool_ if operation in _GIVES_BOOL else a.dtype, strides)
     run(Operation.UNARY, (operation,), out, a)
     if operation in _GIVES_BOOL or operation not in _INTEGRAL_UNARY and d.kind < FLOATING:
         return out
     return cast(out, d)
-
-
-def _strides_of_result(shape: Shape, *strides: Shape) -> Shape | None:
-    order = _order(shape, *strides)
-    return strides_in_order(shape, order) if order else None
 
 
 def binary(operation: int, a: Any, b: Any, d: dtype | None = None) -> Tensor:
@@ -284,7 +268,7 @@ def binary(operation: int, a: Any, b: Any, d: dtype | None = None) -> Tensor:
     a = scalar(a, work) if not isinstance(a, Tensor) else cast(a, work)
     b = scalar(b, work) if not isinstance(b, Tensor) else cast(b, work)
     shape = broadcast(a.shape, b.shape)
-    strides = _strides_of_result(
+    strides = strides_of_result(
         shape,
         expanded_strides(a.shape, a._strides, shape),
         expanded_strides(b.shape, b._strides, shape),
@@ -292,6 +276,25 @@ def binary(operation: int, a: Any, b: Any, d: dtype | None = None) -> Tensor:
     out = new(shape, bool_ if operation in _COMPARES else work, strides)
     run(Operation.BINARY, (operation,), out, a, b)
     return out if operation in _COMPARES or work is d else cast(out, d if d is not bool_ else work)
+
+
+def binary_into(operation: int, target: Tensor, other: Any) -> bool:
+    r"""The result of `binary` in place of its first operand, where one kernel can do it.
+
+    False, and nothing is done, if a type or a shape would change.
+    """
+    d = target.dtype
+    if d is not float32 and d is not float64:
+        return False
+    if isinstance(other, Tensor):
+        if other.dtype is not d or other.shape not in (target.shape, ()):
+            return False
+    elif not isinstance(other, (int, float)):
+        return False
+    else:
+        other = scalar(other, d)
+    run(Operation.BINARY, (operation,), target, target, other)
+    return True
 
 
 def _complex_power(a: Any, b: Any, d: dtype) -> Tensor:
@@ -317,7 +320,7 @@ _BOOL_ARITHMETIC = {Binary.ADD, Binary.MULTIPLY, Binary.MAXIMUM, Binary.MINIMUM}
 def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
     r"""Elements of `a` where the condition holds, of `b` elsewhere; both of one type."""
     shape = broadcast(broadcast(condition.shape, a.shape), b.shape)
-    strides = _strides_of_result(
+    strides = strides_of_result(
         shape,
         *(expanded_strides(one.shape, one._strides, shape) for one in (condition, a, b)),
     )
@@ -420,17 +423,17 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     lead = broadcast(a.shape[:-2], b.shape[:-2])
     m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
     out = new((*lead, m, n), work)
-    wide_a, wide_b = (
-        view_of(
-            one,
-            (*lead, *one.shape[-2:]),
-            (*expanded_strides(one.shape[:-2], one._strides[:-2], lead), *one._strides[-2:]),
-            one._offset,
-        )
-        for one in (a, b)
-    )
-    run(Operation.MATMUL, (), out, wide_a, wide_b, _columns(k))
+    run(Operation.MATMUL, (), out, _with_lead(a, lead), _with_lead(b, lead), _columns(k))
     return cast(out, d)
+
+
+def _with_lead(one: Tensor, lead: Shape) -> Tensor:
+    r"""Matrices, broadcast over the axes before their last two."""
+    own = one.shape[:-2]
+    if own == lead:
+        return one
+    strides = expanded_strides(own, one._strides[:-2], lead)
+    return view_of(one, (*lead, *one.shape[-2:]), (*strides, *one._strides[-2:]), one._offset)
 
 
 def _complex_matmul(a: Tensor, b: Tensor) -> Tensor:

@@ -34,8 +34,12 @@ def contiguous_strides(shape: Sequence[int]) -> Shape:
     return _contiguous_strides(tuple(shape))
 
 
-# Few shapes come again and again; `Size` would be slow to ask.
-@lru_cache(4096)
+# Few shapes come again and again, so what was found for them is kept.
+_kept = lru_cache(4096)
+
+
+# `Size` would be slow to ask.
+@_kept
 def _contiguous_strides(shape: Shape) -> Shape:
     strides, step = [], 1
     for size in reversed(shape):
@@ -51,7 +55,7 @@ def broadcast(a: Shape, b: Shape) -> Shape:
     return _broadcast(tuple(a), tuple(b))
 
 
-@lru_cache(4096)
+@_kept
 def _broadcast(a: Shape, b: Shape) -> Shape:
     axes = max(len(a), len(b))
     shape = []
@@ -69,8 +73,11 @@ def _broadcast(a: Shape, b: Shape) -> Shape:
 
 def expanded_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape:
     r"""The strides that show a tensor in a larger shape: an axis that is repeated has stride 0."""
-    if shape == wanted:
-        return strides
+    return strides if shape == wanted else _expanded_strides(shape, strides, wanted)
+
+
+@_kept
+def _expanded_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape:
     new = len(wanted) - len(shape)
     if new < 0:
         raise RuntimeError(
@@ -126,12 +133,13 @@ def shape_of_arguments(sizes: tuple[Any, ...]) -> Shape:
     r"""`f(2, 3)` and `f((2, 3))` mean the same shape."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
-    return tuple(as_int(size) for size in sizes)
+    return tuple([size if type(size) is int else as_int(size) for size in sizes])
 
 
-def fit_shape(sizes: Sequence[int], count: int) -> Shape:
+@_kept
+def fit_shape(given: Shape, count: int) -> Shape:
     r"""A shape for so many elements, where -1 stands for what is left."""
-    sizes = list(sizes)
+    sizes = list(given)
     invalid = RuntimeError(f"shape '{sizes}' is invalid for input of size {count}")
     if sizes.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
@@ -153,6 +161,7 @@ def fit_shape(sizes: Sequence[int], count: int) -> Shape:
     return tuple(sizes)
 
 
+@_kept
 def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
     r"""The strides that show the same memory in another shape; None if there are none."""
     if math.prod(wanted) == 0:
@@ -179,6 +188,7 @@ def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
     return tuple(reversed(steps))
 
 
+@_kept
 def is_contiguous(shape: Shape, strides: Shape) -> bool:
     r"""Whether the elements follow each other in memory."""
     expected = 1
@@ -231,3 +241,15 @@ def strides_in_order(shape: Shape, order: Sequence[int]) -> Shape:
         strides[axis] = step
         step *= shape[axis] or 1
     return tuple(strides)
+
+
+@_kept
+def strides_of_result(shape: Shape, *strides: Shape) -> Shape | None:
+    r"""The strides of a result whose arguments have these; None stands for the plain ones."""
+    if len(shape) < 2:
+        return None
+    plain = contiguous_strides(shape)
+    if all(one == plain for one in strides):
+        return None
+    order = axes_in_memory(shape, *strides)
+    return strides_in_order(shape, order) if order else None

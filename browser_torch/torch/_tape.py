@@ -474,13 +474,16 @@ class _Walk:
             got = parts[tensor._slot]
             if got is not None:
                 tensor.grad = got if tensor.grad is None else tensor.grad + got
-        for slot, part in enumerate(parts):
+        for slot, part in enumerate(parts) if self.wanted else ():
             if (node, slot) in self.wanted and part is not None:
                 self.found[node, slot] = part
         gradients: Gradients = [None] * len(node.edges)
-        if any(part is not None for part in parts):
+        arrived: Any = parts[0]
+        if node.outputs > 1:
+            arrived = parts if any(part is not None for part in parts) else None
+        if arrived is not None:
             _check_saved(node)
-            arguments: list[Any] = [parts if node.outputs > 1 else parts[0]]
+            arguments: list[Any] = [arrived]
             if node.result is not None:
                 arguments.append(self.unpack(node))
             gradients = node.backward(*arguments)

@@ -135,7 +135,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
             f"unflatten: Provided sizes {sizes} don't multiply up to the size of dim {axis} "
             f"({size}) in the input tensor"
         )
-    sizes = list(fit_shape(sizes, size))
+    sizes = fit_shape(tuple(sizes), size)
     return input.view(*input.shape[:axis], *sizes, *input.shape[axis + 1 :])
 
 
@@ -160,8 +160,11 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
         tuple(input._strides[axis] for axis in order),
         input._offset,
     )
-    back = sorted(range(axes), key=order.__getitem__)
-    return record_view(out, input, lambda gradient: (gradient.permute(back),), "Permute")
+
+    def backward(gradient: Tensor) -> tuple[Tensor]:
+        return (gradient.permute(sorted(range(axes), key=order.__getitem__)),)
+
+    return record_view(out, input, backward, "Permute")
 
 
 @method

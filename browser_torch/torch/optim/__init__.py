@@ -7,7 +7,7 @@ from torch._absent import absent
 from torch._dtypes import float32
 from torch._making import zeros_like
 from torch._memory import Operation, bits, run
-from torch._raw import contiguous
+from torch._raw import contiguous, fill
 from torch._tensor import Tensor
 from torch.optim import lr_scheduler
 from torch.optim.optimizer import Optimizer
@@ -77,8 +77,8 @@ class Adam(Optimizer):
             state["step"] = tensor(0.0)
             state["exp_avg"] = zeros_like(parameter)
             state["exp_avg_sq"] = zeros_like(parameter)
-        state["step"] += 1
-        steps = state["step"].item()
+        steps = state["step"].item() + 1
+        fill(state["step"], steps)
         beta1, beta2 = group["betas"]
         rate, decay = float(group["lr"]), group["weight_decay"]
         gradient = -gradient if group["maximize"] else gradient

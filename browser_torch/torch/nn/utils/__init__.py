@@ -4,10 +4,13 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from torch._dtypes import float32
 from torch._joining import cat, stack
 from torch._making import tensor
-from torch._tape import no_grad
-from torch._tensor import Tensor
+from torch._memory import Operation, run
+from torch._raw import Reduction, Unary, unary
+from torch._tape import Mode, no_grad
+from torch._tensor import Tensor, new, view_of
 from torch.nn.utils import rnn
 
 __all__ = [
@@ -27,10 +30,14 @@ def get_total_norm(
     foreach: Any = None,
 ) -> Tensor:
     r"""The length of all tensors together."""
-    lengths = [one.norm(norm_type) for one in tensors]
-    if not lengths:
+    given = list(tensors)
+    if not given:
         return tensor(0.0)
-    total = stack(lengths).norm(norm_type)
+    if norm_type == 2 and not Mode.grad and all(one.dtype is float32 for one in given):
+        lengths = _lengths(given)
+    else:
+        lengths = stack([one.norm(norm_type) for one in given])
+    total = lengths.norm(norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(
             f"The total norm of order {float(norm_type)} for gradients from `parameters` is "
@@ -38,6 +45,17 @@ def get_total_norm(
             "the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
     return total
+
+
+def _lengths(tensors: list[Tensor]) -> Tensor:
+    r"""The root of the sum of squares of each: one root for all of them, in one piece of memory."""
+    sums = new((len(tensors),), float32)
+    for place, one in enumerate(tensors):
+        squares = unary(Unary.SQUARE, one)
+        # With a step of 0 along each axis all elements fall on one place.
+        target = view_of(sums, squares.shape, (0,) * len(squares.shape), place)
+        run(Operation.REDUCE, (Reduction.SUM,), target, squares)
+    return unary(Unary.SQUARE_ROOT, sums)
 
 
 def clip_grad_norm_(
