@@ -37,7 +37,8 @@ def notebook(
     # for counting as for the models, or one of them would see more than the others.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
-    counted, held_out = tokenizer.decode(training), tokenizer.decode(validation)
+    counted = tokenizer.decode(training)
+    held_out = tokenizer.decode(validation)
     for n_letters in range(5):
         back_off = BackOff(counted, n_letters, tokenizer.symbols)
         print(f"{n_letters} letters of context: {back_off.loss(held_out, seq_len):.3f}")

@@ -107,7 +107,8 @@ def steps_of_course(
     modern = partial(ModernTransformer, n_vocab, d_model, heads, 4, 21 * d_model // 8, seq_len)
 
     # The logits of the table have a long way to go, and each step moves them by one rate at most.
-    table, fit_table = partial(table_of_pairs, n_vocab), partial(fit_plainly, rate=0.03)
+    table = partial(table_of_pairs, n_vocab)
+    fit_table = partial(fit_plainly, rate=0.03)
     return {
         "A learned table of pairs": (table, fit_table),
         # What looks back once.

@@ -35,10 +35,17 @@ from labml_nn.training.loop import adamw, clip_gradients, evaluate, learning_rat
 from labml_nn.training.sampling import write
 from labml_nn.transformers.modern.experiment import muon_and_adamw
 
-# Half of what the course has: twelve windows of 32 letters, 64 features.
-SEQ_LEN, BATCH_SIZE, D_MODEL, HEADS = 32, 12, 64, 4
+# Half of what the course has, so that a page need not be left open for long: twelve windows of 32
+# letters.
+SEQ_LEN = 32
+BATCH_SIZE = 12
 
-# So much of the text is read; all of it would have to be fetched and encoded first.
+# 64 features for each letter, in four heads of 16.
+D_MODEL = 64
+HEADS = 4
+
+# So much of the text is read. All of it would have to be fetched and encoded first, and no step
+# waits for that.
 CHARACTERS = 200_000
 
 # How many steps show what a model can learn, within a minute on two cores. A step of four layers
@@ -57,7 +64,8 @@ STEPS = {
 
 # A step moves each weight by the rate at most. From zero to the logit of a rare pair is a long way,
 # so the rate of the table is ten times as high.
-RATE, RATE_OF_TABLE = 3e-3, 3e-2
+RATE = 3e-3
+RATE_OF_TABLE = 3e-2
 
 
 class Unmasked(nn.Module):
@@ -183,7 +191,8 @@ def train_here(
 
     # One step at a time: between two of them the page can draw, pause or stop. The optimizers keep
     # their averages, so it is the same training as in one go.
-    chosen, how = optimizers(name, model, times), settings(name)
+    chosen = optimizers(name, model, times)
+    how = settings(name)
     for step in range(steps):
         losses: list[Tensor] = []
         train(

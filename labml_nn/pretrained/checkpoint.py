@@ -65,7 +65,7 @@ def write_file(path: Path, tensors: Mapping[str, Tensor]) -> None:
     end = 0
     for name, tensor in tensors.items():
         # The name of the type, and so many bytes from where the last tensor ended.
-        (kind,) = (name for name, dtype in TYPES.items() if dtype == tensor.dtype)
+        kind = next(name for name, dtype in TYPES.items() if dtype == tensor.dtype)
         start = end
         end = end + tensor.nbytes
         header[name] = {"dtype": kind, "shape": tensor.shape, "data_offsets": [start, end]}

@@ -106,8 +106,10 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
     trainer.mixed.scaler.load_state_dict(state["scaler"])
 
     # A step that begins at zero again would begin with the warm-up again.
-    trainer.step, trainer.best = state["step"], state["best"]
-    trainer.seconds, trainer.interval = state["seconds"], state["interval"]
+    trainer.step = state["step"]
+    trainer.best = state["best"]
+    trainer.seconds = state["seconds"]
+    trainer.interval = state["interval"]
 
     # On the device, like those that will follow.
     trainer.losses = [torch.tensor(loss, device=trainer.device) for loss in state["losses"]]

@@ -170,7 +170,8 @@ def make_parser(
     add_text(parser.add_argument_group("text"))
 
     # What every preset has is about training; what a preset adds is about its model.
-    training, model = parser.add_argument_group("training"), parser.add_argument_group("model")
+    training = parser.add_argument_group("training")
+    model = parser.add_argument_group("model")
     own = {field.name for field in fields(TrainConfig)}
     for field in fields(config):
         # A preset may have a better one.

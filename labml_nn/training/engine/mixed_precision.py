@@ -59,10 +59,13 @@ class MixedPrecision:
         * `micro_batches` is the number of parts of a batch
         * `clip` is the greatest length of all gradients together
         """
-        self.optimizers, self.device, self.dtype = optimizers, device, dtype
+        self.optimizers = optimizers
+        self.device = device
+        self.dtype = dtype
 
         # The loop knows neither parts nor limits, so they are kept here.
-        self.micro_batches, self.max_length = micro_batches, clip
+        self.micro_batches = micro_batches
+        self.max_length = clip
 
         # `bfloat16` has the range of `float32`. With both, the scaler is disabled and a step is a
         # plain step.
@@ -152,9 +155,11 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> Tensor:
         The parts draw other numbers than the whole batch, so the losses differ a little.
     """
     # Three windows, first together and then one at a time.
-    model, cpu = nn.Embedding(n_vocab, n_vocab), torch.device("cpu")
+    model = nn.Embedding(n_vocab, n_vocab)
+    cpu = torch.device("cpu")
     tokens = torch.randint(n_vocab, (seq_len, batch_size))
-    whole, single = (MixedPrecision([], cpu, torch.float32, n) for n in (1, batch_size))
+    whole = MixedPrecision([], cpu, torch.float32, 1)
+    single = MixedPrecision([], cpu, torch.float32, batch_size)
     loss = whole.gradients(model, tokens, tokens)
 
     # Equal up to rounding.

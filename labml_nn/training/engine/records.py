@@ -243,7 +243,9 @@ def row_of(run: Path, settings: list[str]) -> Row:
     ### A line of the table
     """
     # A run that is still training has no result yet.
-    about, history, path = read_about(run), read_history(run), run / "result.json"
+    about = read_about(run)
+    history = read_history(run)
+    path = run / "result.json"
     result = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     # Of the speeds, the median: the first interval of a compiled model takes a minute.

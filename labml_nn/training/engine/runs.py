@@ -134,7 +134,8 @@ def compare_about(path: Path, there: dict[str, Any], here: dict[str, Any]) -> No
     # Someone may have copied a checkpoint into the folder, or edited “run.json”. Weights of the
     # right shape would load all the same.
     # A file that is no checkpoint of a run may have no settings at all.
-    old, new = there.get("config", {}), here["config"]
+    old = there.get("config", {})
+    new = here["config"]
 
     # A setting that only one of them has is a difference, too.
     for name in old | new:

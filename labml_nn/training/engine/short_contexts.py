@@ -89,13 +89,18 @@ class CausalModernAttention(ModernAttention):
     def forward(self, x: Tensor, first_value: Tensor | None) -> tuple[Tensor, Tensor]:
         # The steps before and after are explained [on its
         # page](../../transformers/modern/attention.py#ModernAttention.forward).
-        query, key, value = self.query(x), self.key(x), self.value(x)
+        query = self.query(x)
+        key = self.key(x)
+        value = self.value(x)
         if self.mix is not None and first_value is not None:
             value = torch.lerp(first_value, value, self.mix.sigmoid().to(value.dtype))
 
         # Only this call differs.
-        q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
-        x = causal_attention(q, k, v, self.scale)
+        query = query.permute(1, 2, 0, 3)
+        key = key.permute(1, 2, 0, 3)
+        # (The value is returned as it was.)
+        by_head = value.permute(1, 2, 0, 3)
+        x = causal_attention(query, key, by_head, self.scale)
         return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2)), value
 
 

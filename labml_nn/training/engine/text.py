@@ -177,9 +177,10 @@ def prepare_text(text: str, seq_len: int, n_vocab: int | None = None) -> Prepare
     # Byte pairs of the same two parts, so that losses per character can be compared. They are
     # learned from the training part alone: validation is to measure what was never seen.
     if n_vocab is not None:
-        parts = text[:-n_characters], text[-n_characters:]
-        tokenizer = BytePairTokenizer.trained([parts[0]], n_vocab)
-        train, validation = (tokenizer.encode(part) for part in parts)
+        beginning = text[:-n_characters]
+        tokenizer = BytePairTokenizer.trained([beginning], n_vocab)
+        train = tokenizer.encode(beginning)
+        validation = tokenizer.encode(text[-n_characters:])
 
     # Of the text and not of the tokens: they follow from it and the settings.
     checksum = hashlib.sha256(text.encode()).hexdigest()

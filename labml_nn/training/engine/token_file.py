@@ -106,7 +106,8 @@ def open_tokens(path: Path) -> Prepared:
         tokenizer = BytePairTokenizer(document["byte_pairs"])
 
     # Not shared: should anything write to the tensor, the file stays as it is.
-    dtype, end = getattr(torch, document["dtype"]), document["train"]
+    dtype = getattr(torch, document["dtype"])
+    end = document["train"]
     length = end + document["validation"]
     tokens = torch.from_file(str(path), shared=False, size=length, dtype=dtype)
 
@@ -140,7 +141,8 @@ def write_tokens(text: Path, path: Path, n_vocab: int | None = None) -> None:
     # Signed numbers, because PyTorch can look them up in all its versions. 16 bits reach to 32,767,
     # the last of 32,768 tokens.
     dtype = torch.int16 if len(tokenizer) <= 1 << 15 else torch.int32
-    done, sizes = 0, [0, 0]
+    done = 0
+    sizes = [0, 0]
 
     # One chunk at a time. The two parts are encoded apart, as they are in memory: no byte pair
     # reaches from one into the other.
@@ -212,7 +214,8 @@ def survey(path: Path) -> tuple[int, str, str]:
     The number of characters, those that the training part has, and a checksum.
     """
     first: dict[str, int] = {}
-    length, digest = 0, hashlib.sha256()
+    length = 0
+    digest = hashlib.sha256()
     for chunk in chunks(path):
         # A character that comes in the validation part only must stay unknown. Where that part
         # begins, we don't know yet. So we note where each character comes for the first time.

@@ -116,7 +116,8 @@ class Writer:
         * `arguments` say how to draw
         """
         # The trainer and not its model: the settings are needed, too.
-        self.trainer, self.tokenizer = trainer, text.tokenizer
+        self.trainer = trainer
+        self.tokenizer = text.tokenizer
         self.sampling = sampling_of(arguments)
 
         # Without a prompt, the model goes on from the first character of the text. One token may be
@@ -213,7 +214,9 @@ def train(trainer: Trainer, run: Path, about: dict[str, Any], writer: Writer, la
     with ExitStack() as stack:
         # In every process, because each gets the signal.
         interrupted = stack.enter_context(interruptible())
-        progress, records, steps = Progress(), [], iter(())
+        progress = Progress()
+        records = []
+        steps = iter(())
 
         # Only rank 0 has a file and a bar. In the other processes the list stays empty.
         if not rank():
@@ -298,7 +301,8 @@ def keep_freed_memory() -> None:
 
         # Numbers from “malloc.h”: the size from which a block is mapped on its own, and how much
         # may be unused before it is given back.
-        mmap_threshold, trim_threshold = -3, -1
+        mmap_threshold = -3
+        trim_threshold = -1
 
         # 32 MB and 1 GB: more than the tensors of such a model need.
         library.mallopt(mmap_threshold, 1 << 25)

@@ -110,7 +110,9 @@ class Trainer:
         seed_rank(config.seed)
 
         # Steps made, the time they took, and the lowest validation loss so far.
-        self.step, self.seconds, self.best = 0, 0.0, math.inf
+        self.step = 0
+        self.seconds = 0.0
+        self.best = math.inf
 
         # Since the last record: the losses, and their time. A run that is stopped between two
         # records must not lose them, or its history would have another mean.
@@ -208,7 +210,8 @@ def interval(trainer: Trainer) -> dict[str, float]:
     }
 
     # The next interval begins.
-    trainer.losses, trainer.interval = [], 0.0
+    trainer.losses = []
+    trainer.interval = 0.0
     return values
 
 

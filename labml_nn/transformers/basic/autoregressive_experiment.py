@@ -140,7 +140,8 @@ def notebook(
     # The loss of each step, and now and then what the model would write.
     from time import monotonic
 
-    losses, began = [], monotonic()
+    losses = []
+    began = monotonic()
 
     def after_step(step: int, loss: Tensor) -> None:
         # As plain numbers, which can be drawn.

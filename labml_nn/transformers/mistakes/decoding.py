@@ -170,7 +170,8 @@ def seen_by_one_query(n_keys: int) -> Tensor:
     identity hand them out.
     """
     # All keys are equal, so each that is seen gets the same weight.
-    query, key = torch.ones(1, n_keys), torch.ones(n_keys, n_keys)
+    query = torch.ones(1, n_keys)
+    key = torch.ones(n_keys, n_keys)
     return F.scaled_dot_product_attention(query, key, torch.eye(n_keys), is_causal=True)[0]
 
 

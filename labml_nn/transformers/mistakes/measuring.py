@@ -61,7 +61,8 @@ class RightScore:
 
     def look(self, window: Tensor) -> None:
         # How likely each token of the window was, told from those before it.
-        inputs, targets = window[:, :-1], window[:, 1:]
+        inputs = window[:, :-1]
+        targets = window[:, 1:]
         likely = self.probabilities(inputs).gather(-1, targets.unsqueeze(-1))
         self.losses.append(-likely.detach().log().squeeze(-1))
 

@@ -66,7 +66,8 @@ class RightRotary(RightAttention):
         value = self.value(x).view(shape).transpose(1, 2)
 
         # Values have no positions: only scores should depend on distances.
-        query, key = self.turn(query, offset), self.turn(key, offset)
+        query = self.turn(query, offset)
+        key = self.turn(key, offset)
 
         # The kernel scales, hides the future, and takes the mean.
         z = F.scaled_dot_product_attention(query, key, value, is_causal=True)

@@ -57,7 +57,8 @@ class RightAttention(nn.Module):
 
         # The dropout is a number here, not a layer that knows whether the model trains: much
         # published code has it so, and forgets to ask.
-        self.heads, self.dropout_prob = heads, dropout_prob
+        self.heads = heads
+        self.dropout_prob = dropout_prob
 
         # Three layers for three things: what to ask, what to be found by, and what to answer.
         self.query = nn.Linear(d_model, d_model)

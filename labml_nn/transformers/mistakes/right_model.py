@@ -137,7 +137,8 @@ class RightTraining:
         * `bfloat16` is whether the forward pass computes with 16 bits
         """
         # All that a step needs, in one place.
-        self.model, self.bfloat16 = model, bfloat16
+        self.model = model
+        self.bfloat16 = bfloat16
 
         # The means are over about 100 steps, since the run is short.
         self.optimizer = torch.optim.AdamW(

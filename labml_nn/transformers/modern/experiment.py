@@ -133,7 +133,8 @@ def notebook(
     # will take.
     from time import monotonic
 
-    losses, began = [], monotonic()
+    losses = []
+    began = monotonic()
 
     def after_step(step: int, loss: Tensor) -> None:
         losses.append(loss.item())
