@@ -35,17 +35,13 @@ from labml_nn.training.loop import adamw, clip_gradients, evaluate, learning_rat
 from labml_nn.training.sampling import write
 from labml_nn.transformers.modern.experiment import muon_and_adamw
 
-# Half of what the course has, so that a page need not be left open for long: twelve windows of 32
-# letters.
+# Half of what the course has: twelve windows of 32 letters, 64 features.
 SEQ_LEN = 32
 BATCH_SIZE = 12
-
-# 64 features for each letter, in four heads of 16.
 D_MODEL = 64
 HEADS = 4
 
-# So much of the text is read. All of it would have to be fetched and encoded first, and no step
-# waits for that.
+# So much of the text is read; all of it would have to be fetched and encoded first.
 CHARACTERS = 200_000
 
 # How many steps show what a model can learn, within a minute on two cores. A step of four layers
@@ -177,10 +173,13 @@ def train_here(
     * `samples` is how often the model writes something
     * `text` is what is read; if it is empty, the beginning of Tiny Shakespeare
     """
-    # The same text, weights and batches as in the recorded run: the batches depend on the seed
-    # alone, and the weights are drawn right after it is set.
+    # The same text as in the recorded run, and the same alphabet, so each letter has the same
+    # number.
     text = text or tiny_shakespeare()[:CHARACTERS]
     tokenizer, training, held_out = prepare(text, SEQ_LEN)
+
+    # The same batches and weights, too: the batches depend on the seed alone, and the weights are
+    # drawn right after it is set.
     batches = RandomWindows(training, SEQ_LEN, BATCH_SIZE, seed)
     torch.manual_seed(seed)
     model = steps_of_course(len(tokenizer), D_MODEL, HEADS, SEQ_LEN)[name][0]()
@@ -237,8 +236,9 @@ def example(steps: int = 2) -> Tensor:
     ??? question "Which models have no mask to leave out?"
         The table looks at one letter only, and the modern parts tell their attention to be causal.
     """
-    # Long enough for a held-out part of two windows. Each letter tells which one is next, so even
-    # a model with a mask would learn this text quickly.
+    # Long enough for a held-out part of two windows.
+    # Each letter tells which one is next, so even a model with a mask would learn this text
+    # quickly.
     text = "abcdefghijklmnopqrstuvwxyz" * 30
     given = {"masked": False, "samples": 1, "text": text}
     told = train_here("One head, with positions", steps, **given)
