@@ -88,6 +88,9 @@ setup(
             "jupytext>=1.16",
             "nbformat>=5.10",
             "Markdown>=3.6",
+            # What reads the notes, and the rules of it for footnotes and for questions.
+            "markdown-it-py>=4",
+            "mdit-py-plugins>=0.5",
             "MarkupSafe>=2.1",
             # The engines exactly, here too: the pages lean on their templates.
             "mkdocs==1.6.1",

@@ -32,7 +32,7 @@ from literate.page.links import Links
 from literate.page.listing import Listing
 from literate.page.templates import CODE, FORMS
 from literate.python.references import Network
-from literate.reading.notes import spans
+from literate.reading.notes import parsed
 from literate.reading.rows import Note
 
 # Letters of a line on a tile, and how many stay before what differs.
@@ -147,7 +147,7 @@ class Changes:
             for text in (difference.before, difference.after)
         )
         return {
-            "title": "".join(words(span) for span in spans(title)),
+            "title": "".join(words(span) for span in parsed(title).spans),
             "address": html.escape(
                 links.address(path, difference.source.path, difference.definition.name)
             ),

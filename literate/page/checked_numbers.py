@@ -13,38 +13,38 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from literate.page.exhibit import HTML, linked, opening
+from literate.page.exhibit import HTML, linked
 from literate.page.highlight import told, visible
-from literate.page.links import Links, Target, UnknownTarget, targets
-from literate.reading.notes import literal
+from literate.page.links import Links, UnknownTarget
+from literate.reading.markdown import Target
+from literate.reading.notes import Span, literal
 from literate.results import numbers, records
 from literate.results.fingerprints import changed
 from literate.results.records import Figure, Result, Table
 
 
 def resolved(
-    text: str, line: int, path: str, links: Links, report: Callable[[int, str], None]
-) -> Iterator[tuple[str, str, bool]]:
+    span: Span, path: str, links: Links, report: Callable[[int, str], None]
+) -> Iterator[tuple[str, str, Target | None]]:
     r"""
     ## The links of a text, made to lead to pages
 
     One after the other: the text before a link's target, what stands in the place of the target,
-    and whether that is a whole checked number. After the last of them comes the rest of the text.
-    `report` gets the line and the sentence of each link that leads nowhere; `line` is that of the
-    text.
+    and the target, or None if that is a whole checked number. After the last of them comes the rest
+    of the text. `report` gets the line and the sentence of each link that leads nowhere.
     """
-    position = 0
-    for target in targets(text):
+    position, text = 0, span.text
+    for target in span.targets:
         try:
             number = checked(text, target, path, links)
             shown = links.resolve(path, target.text) if number is None else number.html
         except UnknownTarget as error:
-            report(line + text.count("\n", 0, target.start), str(error))
+            report(span.line + text.count("\n", 0, target.start), str(error))
             continue
         start, end = (number.start, number.end) if number else (target.start, target.end)
-        yield text[position:start], shown, number is not None
+        yield text[position:start], shown, None if number else target
         position = end
-    yield text[position:], "", True
+    yield text[position:], "", None
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,10 @@ def checked(text: str, target: Target, path: str, links: Links) -> Number | None
     result, place, value = links.result(file, anchor, target.text)
     if isinstance(value, Result | Figure | Table):
         return None
-    start = opening(text, target) if target.after is not None else None
-    if start is None:
+    if target.after is None or target.opening < 0:
         sentence = f"the link to `{target.text}` can't be compared: write `[1.5](…)`, without code."
         raise UnknownTarget(sentence)
-    said = " ".join(text[start + 1 : text.rindex("]", 0, target.start)].split())
+    said = " ".join(text[target.opening + 1 : target.closing].split())
     if wrong := numbers.wrong(said, value, result.path):
         raise UnknownTarget(wrong)
     if not isinstance(value, str) and not numbers.is_number(said):
@@ -93,6 +92,5 @@ def checked(text: str, target: Target, path: str, links: Links) -> Number | None
     since = f"; changed since: {', '.join(names)}" if names else ""
     title = literal(told(f"measured by {', '.join(filter(None, run))}{since}"))
     marks = "measured before" if names else "measured"
-    assert target.after is not None
     link = HTML.link(address, visible(literal(said)), title, marks=marks)
-    return Number(start, target.after, link)
+    return Number(target.opening, target.after, link)

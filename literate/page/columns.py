@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from literate.reading.notes import spans
+from literate.reading.notes import parsed
 from literate.reading.rows import Note
 
 # Letters of a line of text in the column of notes, and of a line over both columns, which is two
@@ -35,8 +35,6 @@ BLOCK, COLUMN = 44, 20.0
 # between two paragraphs and of the one below a note, of the gap between two rows of code, and the
 # least that a band must save.
 LINE, HEADING, FORMULA, PARAGRAPH, BELOW, ROW, SAVED = 20.0, 33.0, 48.0, 7.0, 8.0, 6.0, 30.0
-
-_TABLE = re.compile(r"\s*\|.*\|\s*")
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def is_wide(note: Note, shown: str, formulas: Iterable[str]) -> bool:
         return True
     if note.kind != "docstring":
         return False
-    return "<figure" in shown or any(_TABLE.fullmatch(line) for line in note.texts)
+    return "<figure" in shown or any(block.kind == "table" for block in parsed(note).blocks)
 
 
 def height(note: Note, letters: int) -> float:
@@ -116,12 +114,13 @@ def height(note: Note, letters: int) -> float:
     """
     total = 0.0
     share = LETTERS / letters
-    for span in spans(note):
+    spans = parsed(note).spans
+    for span in spans:
         if span.kind == "display":
             total += FORMULA * share
         elif span.kind == "fence":
             total += len(span.text.split("\n")) * LINE * share
-    text = "".join(_plain(span.kind, span.text, span.content) for span in spans(note))
+    text = "".join(_plain(span.kind, span.text, span.content) for span in spans)
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         items = re.split(r"\n(?=\s*[*-] )", paragraph)
         lines = (len(" ".join(item.split())) / LETTERS for item in items)
@@ -139,7 +138,7 @@ def _plain(kind: str, text: str, content: str) -> str:
 
 
 def _has_wide_block(note: Note) -> bool:
-    blocks = [span.text for span in spans(note) if span.kind == "fence"]
+    blocks = [span.text for span in parsed(note).spans if span.kind == "fence"]
     lines = [line for block in blocks for line in block.split("\n")]
     return any(len(line) > BLOCK for line in lines)
 

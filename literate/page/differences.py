@@ -23,9 +23,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from literate.page.links import targets
 from literate.python.references import Network, Reference
-from literate.reading.notes import spans
+from literate.reading.notes import parsed
 from literate.reading.rows import Note, rows
 from literate.reading.source import Definition, Source
 
@@ -178,15 +177,13 @@ def _places(of: Source, whole: Definition, old: str) -> Iterator[tuple[int, int,
 
 
 def _heading(note: Note | None) -> str:
-    texts = (text.strip() for text in note.texts) if note else ()
-    return next((text.lstrip("# ") for text in texts if text.startswith("#")), "")
+    return next((heading.text for heading in parsed(note).headings), "") if note else ""
 
 
 def _published(note: Note | None) -> Iterator[str]:
-    for span in spans(note) if note else ():
-        if span.kind == "text":
-            addresses = (target.text for target in targets(span.text))
-            yield from (address for address in addresses if address.startswith("https://"))
+    for target in parsed(note).targets if note else ():
+        if target.text.startswith("https://"):
+            yield target.text
 
 
 def parted(first: str, second: str) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from literate.page.links import Links
 from literate.page.page import Page, stated
 from literate.problems import LiterateError, Problem
 from literate.reading.front_matter import introduction
-from literate.reading.notes import Span, spans
+from literate.reading.notes import Span, parsed
 from literate.reading.rows import Note
 
 
@@ -89,7 +89,7 @@ def _front_matter(
 def _written(note: Note, path: str, links: Links, problems: list[Problem]) -> Iterator[str]:
     for part in exhibit.parts(note, path, links):
         if isinstance(part, Note):
-            yield from (_linked(span, path, links, problems) for span in spans(part))
+            yield from (_linked(span, path, links, problems) for span in parsed(part).spans)
         else:
             yield f"\n\n{forms.show_exhibit(part, path, links)}\n\n"
 
@@ -104,5 +104,5 @@ def _linked(span: Span, path: str, links: Links, problems: list[Problem]) -> str
     def report(line: int, sentence: str) -> None:
         problems.append(Problem(path, line, sentence))
 
-    replaced = resolved(span.text, span.line, path, links, report)
+    replaced = resolved(span, path, links, report)
     return "".join(before + target for before, target, _ in replaced)

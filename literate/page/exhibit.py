@@ -19,9 +19,9 @@ from typing import Any
 from urllib.parse import quote
 
 from literate.page.highlight import told, visible
-from literate.page.links import Links, Target, UnknownTarget, targets
+from literate.page.links import Links, UnknownTarget
 from literate.page.templates import TEMPLATES
-from literate.reading.notes import Span, literal, spans
+from literate.reading.notes import Span, literal, parsed
 from literate.reading.plain import plain
 from literate.reading.rows import Note
 from literate.results import records
@@ -30,7 +30,6 @@ from literate.results.records import Column, Figure, Result, Table
 
 # The macros of the template, as functions.
 HTML: Any = TEMPLATES.get_template("exhibit.html.jinja").module
-_ALONE = re.compile(r"\s{0,3}!?\[")
 
 
 @dataclass(frozen=True)
@@ -101,37 +100,12 @@ def alone(note: Note) -> Iterator[tuple[int, int, Exhibit]]:
 
     Each with the first of its lines in the note, and the one behind it.
     """
-    if not any(_ALONE.match(text) for text in note.texts):
-        return
-    blocks = {
-        span.line - note.first + offset
-        for span in spans(note)
-        if span.kind in ("fence", "display")
-        for offset in range(len(span.text.rstrip("\n").split("\n")))
-    }
-    empty = [at for at, text in enumerate(note.texts) if not text.strip() or at in blocks]
-    for before, after in zip([-1, *empty], [*empty, len(note.texts)], strict=True):
-        texts = note.texts[before + 1 : after]
-        if not texts or not _ALONE.match(texts[0]):
-            continue
-        text = "\n".join(texts).strip()
-        in_text = list(targets(text))
-        if len(in_text) == 1 and in_text[0].after == len(text) and opening(text, in_text[0]) == 0:
-            caption = text[1 : text.rindex("]", 0, in_text[0].start)]
-            line = note.first + before + 1
-            yield before + 1, after, Exhibit(caption, in_text[0].text, line, in_text[0].title)
-
-
-def opening(text: str, target: Target) -> int | None:
-    r"""
-    ## Where the text of a link is opened
-    """
-    depth = 0
-    for at in range(text.rindex("]", 0, target.start), -1, -1):
-        depth += (text[at] == "]") - (text[at] == "[")
-        if depth == 0:
-            return at
-    return None
+    for block in parsed(note).blocks:
+        target = block.link
+        if target and not target.is_image and not block.depth:
+            caption = block.text[target.opening + 1 : target.closing]
+            line = note.first + block.first
+            yield block.first, block.last, Exhibit(caption, target.text, line, target.title)
 
 
 def linked(path: str, target: str) -> tuple[str, str]:
@@ -175,7 +149,8 @@ def meant(
     file, anchor = linked(path, exhibit.target)
     result, place, _ = links.result(file, anchor, exhibit.target)
     note = Note("comment", exhibit.line, tuple(exhibit.caption.split("\n")))
-    caption = Caption("".join(words(span, formula) for span in spans(note)), plain(note))
+    shown = "".join(words(span, formula) for span in parsed(note).spans)
+    caption = Caption(shown, plain(note))
     if not caption.words:
         caption = caption_of(result, place)
     return result, place, caption, Spot(path, links.uri(path), links)

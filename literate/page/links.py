@@ -12,7 +12,7 @@ is an error, for files, definitions and lines alike.
 import difflib
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,19 +20,11 @@ from urllib.parse import quote, unquote
 
 from markdown.extensions.toc import slugify
 
-from literate.reading.notes import HEADING, anchors, spans
+from literate.reading.notes import anchors, parsed
 from literate.reading.plain import plain
-from literate.reading.rows import Note, rows
+from literate.reading.rows import rows
 from literate.reading.source import Source
 from literate.results.records import Result, UnknownResult
-
-# The target of an inline link, `](target "title")`, or of a reference, `[name]: target`.
-_TARGET = re.compile(
-    r"(?P<before>\]\(\s*|^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]+)"
-    r"(?P<target><[^<>\n]*>|(?:[^()\s]|\([^()\s]*\))*)"
-    r"(?P<title>\s+(?:\"[^\"]*\"|'[^']*'))?(?P<after>\s*\))?",
-    re.MULTILINE,
-)
 
 
 class UnknownTarget(Exception):
@@ -212,49 +204,15 @@ def headings(source: Source) -> tuple[str, ...]:
     """
     anchors_so_far: list[str] = []
     for row in rows(source):
-        pieces = spans(row.note) if row.note else []
-        shown = "".join(piece.text for piece in pieces if piece.kind not in ("fence", "display"))
-        named = row.documents is not None and shown.lstrip().startswith("#")
-        for _, words in HEADING.findall(shown)[1 if named else 0 :]:
-            name = slugify(plain(Note("comment", 1, (words,))), "-")
+        if row.note is None:
+            continue
+        note = parsed(row.note)
+        named = row.documents is not None and note.title is not None
+        for heading in note.headings[1 if named else 0 :]:
+            name = slugify(plain(heading.words(row.note)), "-")
             again = sum(name == re.sub(r"_\d+$", "", other) for other in anchors_so_far)
             anchors_so_far.append(f"{name}_{again}" if again else name)
     return tuple(anchors_so_far)
-
-
-@dataclass(frozen=True)
-class Target:
-    r"""
-    ## A target in a text
-
-    `start` and `end` are its place in the text, without the angle brackets it may stand in; `after`
-    is where what belongs to the link ends, or None for the line that defines a reference. `title`
-    is what stands in quotation marks behind the target.
-    """
-
-    start: int
-    end: int
-    text: str
-    after: int | None = None
-    title: str = ""
-
-
-def targets(text: str) -> Iterator[Target]:
-    r"""
-    ## The link targets in a piece of Markdown
-
-    The piece holds no code; [spans](../reading/notes.py#spans) sees to that.
-    """
-    for match in _TARGET.finditer(text):
-        if match["before"].startswith("]") and match["after"] is None:
-            continue
-        start, end = match.span("target")
-        if match["target"].startswith("<"):
-            start, end = start + 1, end - 1
-        if start < end:
-            closed = match["before"].startswith("]")
-            title = (match["title"] or "").strip()[1:-1]
-            yield Target(start, end, text[start:end], match.end() if closed else None, title)
 
 
 def folder(uri: str) -> str:

@@ -11,7 +11,6 @@ number with the file that it came from; what is wrong becomes a problem with its
 
 import html
 import re
-import textwrap
 from collections import Counter
 from typing import Any
 
@@ -24,14 +23,13 @@ from literate.page.links import Links, UnknownTarget
 from literate.page.templates import CODE
 from literate.problems import Problem
 from literate.python.scopes import places
-from literate.reading.notes import ANCHOR, HEADING, Span, anchors, literal, spans
+from literate.reading.notes import ANCHOR, Span, anchors, literal, parsed
 from literate.reading.rows import Note, Row, rows
 from literate.reading.source import Definition, Source
 
 # The contents of a page fit beside it.
 MOST_ENTRIES = 12
 
-_OPENING = re.compile(r"(\s*(?:[-*+] +|\d+\. +)?)(`{3,}|~{3,})\s*([\w+-]*)")
 _DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
 _IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
 # A remark that nobody should read.
@@ -64,7 +62,7 @@ class Notes:
             key
             for row in rows(source)
             if row.note is not None
-            for span in spans(row.note)
+            for span in parsed(row.note).spans
             if span.kind in ("inline", "display")
             for key in formulas.keys(span.content, span.kind == "display")
         )
@@ -87,22 +85,19 @@ class Notes:
         if note is None or row.documents is None:
             return "", note
         anchor = ""
-        for index, text in enumerate(note.texts):
+        for block in parsed(note).blocks:
             # An anchor of the author's own above the heading stays there.
-            if ANCHOR.fullmatch(text.strip()):
-                anchor = f"{self._escape(text.strip())}\n\n"
+            if ANCHOR.fullmatch(block.text):
+                anchor = f"{self._escape(block.text)}\n\n"
                 continue
-            match = HEADING.fullmatch(text)
-            if match:
-                line = note.first + index
-                words = self.markdown(Note(note.kind, line, (match[2],)), row)
-                listed = _is_in_contents(row.documents, self.source)
-                opened = CODE.heading if listed else CODE.unlisted
-                heading = opened(len(match[1]), html.escape(row.documents.name), words)
-                rest = Note(note.kind, line + 1, note.texts[index + 1 :])
-                return f"{anchor}{heading}\n\n", rest
-            if text.strip():
+            if block.kind != "heading":
                 break
+            words = self.markdown(block.words(note), row)
+            listed = _is_in_contents(row.documents, self.source)
+            opened = CODE.heading if listed else CODE.unlisted
+            heading = opened(block.level, html.escape(row.documents.name), words)
+            rest = Note(note.kind, note.first + block.last, note.texts[block.last :])
+            return f"{anchor}{heading}\n\n", rest
         return "", note
 
     def below_heading(self, note: Note) -> tuple[Note, Note | None]:
@@ -111,17 +106,12 @@ class Notes:
 
         What stands above it, and what begins with it.
         """
-        blocks = {
-            span.line - note.first + offset
-            for span in spans(note)
-            if span.kind in ("fence", "display")
-            for offset in range(len(span.text.rstrip("\n").split("\n")))
-        }
-        for index, text in enumerate(note.texts):
-            if index not in blocks and HEADING.fullmatch(text):
-                above = Note(note.kind, note.first, note.texts[:index])
-                return above, Note(note.kind, note.first + index, note.texts[index:])
-        return note, None
+        headings = parsed(note).headings
+        if not headings:
+            return note, None
+        at = headings[0].first
+        above = Note(note.kind, note.first, note.texts[:at])
+        return above, Note(note.kind, note.first + at, note.texts[at:])
 
     def markdown(self, note: Note, row: Row) -> str:
         r"""
@@ -131,7 +121,7 @@ class Notes:
         elsewhere = self.elsewhere.forms if self.elsewhere else ()
         for part in exhibit.parts(note, path, self.links, elsewhere):
             if isinstance(part, Note):
-                pieces += [self._span(span, row) for span in spans(part)]
+                pieces += [self._span(span, row) for span in parsed(part).spans]
                 continue
             if part.form not in elsewhere:
                 shown = forms.show_exhibit(part, path, self.links, self._formula)
@@ -162,9 +152,7 @@ class Notes:
             return self._escape(span.text)
         if not display:
             return formula
-        # What stands before it on its first line: blanks, and the marks of a quotation.
-        before = re.match(r"[ \t>]*", span.text)
-        return f"{before[0] if before else ''}{formula}\n"
+        return f"{span.before}{formula}\n"
 
     def _text(self, span: Span) -> str:
         r"""
@@ -178,25 +166,22 @@ class Notes:
             )
             self.report(line, sentence)
         pieces = []
-        replaced = resolved(span.text, span.line, self.source.path, self.links, self.report)
-        line = span.line
-        for before, target, is_number in replaced:
-            line += before.count("\n")
-            opening = None if is_number else re.search(r"(?:\]\(\s*|\]:[ \t]+)<?$", before)
-            if opening is None:
-                pieces += [self._escape(before), target]
+        for before, shown, target in resolved(span, self.source.path, self.links, self.report):
+            if target is None:
+                pieces += [self._escape(before), shown]
                 continue
-            words = before[: opening.start()]
-            if re.match("https?:", target) and re.search(r"!\[[^\]]*$", words):
-                sentence = f"the picture `{target}` is on another machine; put it into the docs."
-                self.report(line, sentence)
-            pieces += [self._escape(words), opening[0], target.translate(_IN_ADDRESS)]
+            if target.is_image and shown.startswith(("http:", "https:")):
+                sentence = f"the picture `{shown}` is on another machine; put it into the docs."
+                self.report(span.line + span.text.count("\n", 0, target.start), sentence)
+            # The marks between the words and the target stay as they are.
+            words = len(before) - (target.start - target.closing)
+            pieces += [self._escape(before[:words]), before[words:], shown.translate(_IN_ADDRESS)]
         return "".join(pieces)
 
     def _escape(self, text: str) -> str:
         r"""
-        What is no code, formula or link by [our reading](../reading/notes.py#spans) must not be one
-        by that of the engine: so what would begin one is spelled in another way.
+        What is no code, formula or link by [our reading](../reading/notes.py#parsed) must not be
+        one by that of the engine: so what would begin one is spelled in another way.
         """
         escaped = _REMARK.sub("", text).replace("&", "&amp;").replace("<", "&lt;")
         escaped = re.sub(r"\\?`", "&#96;", escaped).replace("~~~", "&#126;~~")
@@ -214,24 +199,13 @@ class Notes:
         A block of code, on one line and in one inline element, so that the engine can't take it
         apart.
         """
-        opening = _OPENING.match(span.text)
-        lines = span.text.rstrip().split("\n")
-        before, language = "", ""
-        end = "\n"
-        if opening is None:
-            # Without fences, it is indented, or all of the comment; a paragraph may follow it.
-            lines = textwrap.dedent("\n".join(lines)).split("\n")
-            end = "\n\n"
-        else:
-            before, mark, language = opening.groups()
-            closed = len(lines) > 1 and set(lines[-1].strip()) == {mark[0]}
-            lines = lines[1:-1] if closed else lines[1:]
-            if not closed:
-                self.report(span.line, f"the block of code is opened by {mark} and never closed.")
-            indent = " " * len(before)
-            lines = [line.removeprefix(indent) for line in lines]
-        code = highlight.block("\n".join(lines), language)
-        return f"{before}{CODE.block(code)}{end}"
+        if not span.is_closed:
+            sentence = f"the block of code is opened by {span.fence} and never closed."
+            self.report(span.line, sentence)
+        code = highlight.block(span.content, span.language)
+        # Without fences, it is indented, or all of the comment; a paragraph may follow it.
+        end = "\n" if span.fence else "\n\n"
+        return f"{span.before}{CODE.block(code)}{end}"
 
     def _claim(self, span: Span, row: Row) -> str:
         r"""

@@ -18,11 +18,11 @@ from typing import Any
 
 from literate.page import programs
 from literate.page.exhibit import linked, spelled
-from literate.page.links import UnknownTarget, targets
+from literate.page.links import UnknownTarget
 from literate.page.notes import Notes
 from literate.page.steps import Item, items
 from literate.page.templates import FORMS
-from literate.reading.notes import spans
+from literate.reading.notes import parsed
 from literate.reading.rows import Note, Row
 
 # The ends of the line, in per cent of the place beside the list.
@@ -59,19 +59,18 @@ def _losses(listed: list[Item], notes: Notes) -> list[float]:
     path, table, loss = notes.source.path, None, 0.0
     found: list[float] = []
     for item in listed:
-        for span in spans(item.note):
-            for one in targets(span.text) if span.kind == "text" else ():
-                file, anchor = linked(path, one.text)
-                of = file, ".".join(anchor.split(".")[:2])
-                if not notes.links.is_result(file) or (table or of) != of:
-                    continue
-                try:
-                    value = notes.links.result(file, anchor, one.text)[2]
-                except UnknownTarget:
-                    # As a link it will be named.
-                    continue
-                if isinstance(value, int | float):
-                    table, loss = of, value
+        for target in parsed(item.note).targets:
+            file, anchor = linked(path, target.text)
+            of = file, ".".join(anchor.split(".")[:2])
+            if not notes.links.is_result(file) or (table or of) != of:
+                continue
+            try:
+                value = notes.links.result(file, anchor, target.text)[2]
+            except UnknownTarget:
+                # As a link it will be named.
+                continue
+            if isinstance(value, int | float):
+                table, loss = of, value
         if table is None:
             return []
         found.append(loss)

@@ -22,7 +22,7 @@ import markdown
 from literate.page.exhibit import caption_of
 from literate.page.links import folder
 from literate.reading import front_matter
-from literate.reading.notes import HEADING
+from literate.reading.notes import parsed
 from literate.reading.plain import plain
 from literate.reading.rows import Note, Row, rows
 from literate.reading.source import Source
@@ -110,12 +110,11 @@ def _heading(note: Note) -> tuple[str, Note]:
     r"""
     A heading at the very beginning, and what follows it.
     """
-    first = next((at for at, text in enumerate(note.texts) if text.strip()), 0)
-    match = HEADING.fullmatch(note.texts[first].strip()) if note.texts else None
-    if match is None:
+    title = parsed(note).title
+    if title is None:
         return "", note
-    words = plain(Note(note.kind, note.first + first, (match[2],)))
-    return words, Note(note.kind, note.first + first + 1, note.texts[first + 1 :])
+    rest = Note(note.kind, note.first + title.last, note.texts[title.last :])
+    return plain(title.words(note)), rest
 
 
 def _values(entry: Entry) -> tuple[object, ...]:

@@ -23,14 +23,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from literate.reading.front_matter import of_source
-from literate.reading.notes import literal
+from literate.reading.notes import Block, literal, parsed
 from literate.reading.rows import Note
 from literate.reading.source import Source
 
 PATH = "path"
-_ITEM = re.compile(r"\* \[ \] \*\*(\d+)\.")
-_PROGRAM = re.compile(r"""\s+\[[^\]]*\]\(([^()\s]+) "program"\)\s*""")
-_STEP = re.compile(r"^\s*\* \[ \] \*\*(\d+)\. \[([^\]]*)\]\(([^)#]*)(?:#([^)]*))?\)", re.MULTILINE)
+# How an item of the list begins that is a step, with its number.
+_NUMBER = re.compile(r"\[ \] \*\*(\d+)\.")
 
 
 @dataclass(frozen=True)
@@ -62,15 +61,14 @@ def steps(sources: Iterable[Source]) -> tuple[Step, ...]:
         matter, note, _ = of_source(source)
         if matter.layout != PATH:
             continue
-        matches = _STEP.findall("\n".join(note.texts))
-        programs = {one.number: one.program for one in items(note) if isinstance(one, Item)}
+        listed = [item for item in items(note) if isinstance(item, Item) and item.target]
         here = posixpath.dirname(source.path)
-        for number, title, file, anchor in matches:
+        for item in listed:
+            file, _, anchor = item.target.partition("#")
             path = posixpath.normpath(posixpath.join(here, file)) if file else source.path
-            title = literal(" ".join(title.split()))
-            program = programs.get(int(number), "")
+            title = literal(" ".join(item.title.split()))
             all_steps.append(
-                Step(int(number), len(matches), title, path, anchor, source.path, program)
+                Step(item.number, len(listed), title, path, anchor, source.path, item.program)
             )
     return tuple(all_steps)
 
@@ -97,12 +95,15 @@ class Item:
 
     * `number` is its place
     * `note` is what the list says of it
+    * `title` are the words of the first link there, and `target` where it leads
     * `program` is the target of the link to its [program](programs.py), if it has one, and `line`
       is the line of that link
     """
 
     number: int
     note: Note
+    title: str = ""
+    target: str = ""
     program: str = ""
     line: int = 0
 
@@ -111,27 +112,32 @@ def items(note: Note) -> Iterator[Note | Item]:
     r"""
     ## Take the steps out of a note
 
-    What stands before, between and behind them are notes again. A step ends where something stands
-    at the left edge after a blank line.
+    What stands before, between and behind them are notes again.
     """
-    begin, texts = 0, note.texts
-    while begin < len(texts):
-        found = _ITEM.match(texts[begin])
-        end = begin + 1
-        while end < len(texts) and not _ITEM.match(texts[end]):
-            is_edge = not texts[end - 1].strip() and not texts[end][:1].isspace()
-            if found and texts[end].strip() and is_edge:
-                break
-            end += 1
-        part = texts[begin:end]
-        if not found:
-            yield Note(note.kind, note.first + begin, part)
-        else:
-            named = {
-                at: match[1] for at, text in enumerate(part) if (match := _PROGRAM.fullmatch(text))
-            }
-            rest = tuple("" if at in named else text for at, text in enumerate(part))
-            at, program = next(iter(named.items()), (0, ""))
-            line = note.first + begin
-            yield Item(int(found[1]), Note(note.kind, line, rest), program, line + at)
-        begin = end
+    begin = 0
+    for block in parsed(note).blocks:
+        number = _NUMBER.match(block.text) if block.kind == "list_item" else None
+        if number is None or block.depth != 1:
+            continue
+        if any(note.texts[begin : block.first]):
+            yield Note(note.kind, note.first + begin, note.texts[begin : block.first])
+        yield _item(int(number[1]), note, block)
+        begin = block.last
+    if any(note.texts[begin:]):
+        yield Note(note.kind, note.first + begin, note.texts[begin:])
+
+
+def _item(number: int, note: Note, item: Block) -> Item:
+    whole = Note(note.kind, note.first + item.first, note.texts[item.first : item.last])
+    inside = parsed(whole)
+    texts, program, line = list(whole.texts), "", whole.first
+    for block in inside.blocks:
+        if block.link and block.link.title == "program":
+            texts[block.first : block.last] = [""] * (block.last - block.first)
+            program, line = block.link.text, whole.first + block.first
+    title, target = "", ""
+    if inside.targets:
+        link = inside.targets[0]
+        title, target = "\n".join(whole.texts)[link.opening + 1 : link.closing], link.text
+    rest = Note(whole.kind, whole.first, tuple(texts))
+    return Item(number, rest, title, target, program, line)

@@ -16,7 +16,7 @@ import re
 from literate.measuring.measure import Measurement, Tensor
 from literate.python.scopes import places
 from literate.reading.front_matter import of_source
-from literate.reading.notes import HEADING
+from literate.reading.notes import parsed
 from literate.reading.plain import plain
 from literate.reading.rows import Note, rows
 from literate.reading.source import Definition, Source
@@ -82,24 +82,23 @@ def _arguments(arguments: ast.arguments, is_method: bool) -> str:
 
 
 def _definitions(source: Source) -> dict[str, list[str]]:
-    texts = {
-        row.documents.name: row.note.texts for row in rows(source) if row.documents and row.note
-    }
+    notes = {row.documents.name: row.note for row in rows(source) if row.documents and row.note}
     return {
-        definition.name: [signature(definition), _first_sentence(texts.get(definition.name, ()))]
+        definition.name: [signature(definition), _first_sentence(notes.get(definition.name))]
         for definition in source.definitions
     }
 
 
-def _first_sentence(texts: tuple[str, ...]) -> str:
+def _first_sentence(note: Note | None) -> str:
     r"""
     The sentence as it is read, without the marks of Markdown. A text that begins with a formula, a
     list or a block of code has none.
     """
-    text = "\n".join("" if HEADING.match(line) else line.strip() for line in texts).strip()
-    paragraph = " ".join(text.partition("\n\n")[0].split("\n"))
-    if paragraph.startswith(("$$", "```", "* ", "- ")):
+    blocks = parsed(note).blocks if note else ()
+    first = next((block for block in blocks if block.kind != "heading"), None)
+    if first is None or first.kind != "paragraph":
         return ""
+    paragraph = " ".join(first.text.split())
     sentence = _SENTENCE.match(paragraph)
     return plain(Note("comment", 1, (sentence[0] if sentence else paragraph,))).removesuffix(":")
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from literate.measuring import claims
 from literate.problems import Problem
 from literate.python.scopes import bound_by_import
-from literate.reading.notes import Span, spans
+from literate.reading.notes import Span, parsed
 from literate.reading.rows import Note, rows
 from literate.reading.source import Definition, Source
 
@@ -38,7 +38,8 @@ _OPTION = re.compile(r"--[a-z][\w-]*")
 _PATH = re.compile(r"[\w./-]+")
 _FILE = re.compile(r"[\w.]+\.(?:css|html|ipynb|js|json|md|py|toml|txt|yml)")
 _NO_FORMULA = re.compile(r"\S[/-]\S|(?:^|\s)-{1,2}\w")
-_LISTED = re.compile(r"\s*[*-] ((?:(?:, | and |, and )?`[^\W\d]\w*`)+)")
+# What an item of a list begins with.
+_LISTED = re.compile(r"(?:(?:, | and |, and )?`[^\W\d]\w*`)+")
 # Modules of Python that do something when they are imported.
 _ACTIVE = {"antigravity", "this"}
 
@@ -121,7 +122,7 @@ def problems(source: Source, names: Names) -> Iterator[Problem]:
     the notes of that page can speak of them. And where the docstring of a definition lists names,
     it is the definition itself that must have them: its arguments, or what a class consists of.
     """
-    note_spans = [span for row in rows(source) if row.note for span in spans(row.note)]
+    note_spans = [span for row in rows(source) if row.note for span in parsed(row.note).spans]
     yield from _problems(source.path, note_spans, names)
     for row in rows(source):
         if row.note and row.documents:
@@ -132,7 +133,8 @@ def problems_of_document(path: str, text: str, names: Names) -> Iterator[Problem
     r"""
     ## The same for a document that is written by hand
     """
-    yield from _problems(path, spans(Note("docstring", 1, tuple(text.split("\n")))), names)
+    note = Note("docstring", 1, tuple(text.split("\n")))
+    yield from _problems(path, parsed(note).spans, names)
 
 
 def _problems(path: str, note_spans: Sequence[Span], names: Names) -> Iterator[Problem]:
@@ -166,15 +168,15 @@ def _listed(
         own.update(_identifiers(ast.walk(node)))
         named = [base.id for base in getattr(node, "bases", ()) if isinstance(base, ast.Name)]
         waiting += [classes.pop(name) for name in named if name in classes]
-    for line, text in enumerate(note.texts, start=note.first):
-        match = _LISTED.match(text)
-        for name in _DOTTED.findall(match[1]) if match else []:
+    for item in (block for block in parsed(note).blocks if block.kind == "list_item"):
+        match = _LISTED.match(item.text)
+        for name in _DOTTED.findall(match[0]) if match else []:
             if name in own or name == "and":
                 continue
             near = _near(name, own)
             hint = f"; is `{near}` meant?" if near else "."
             sentence = f"the list names `{name}`, which `{documented.name}` does not have{hint}"
-            yield Problem(path, line, sentence)
+            yield Problem(path, note.first + item.first, sentence)
 
 
 def _near(name: str, among: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from fnmatch import fnmatch
 from statistics import median
 
 from literate.reading.front_matter import split
-from literate.reading.notes import spans
+from literate.reading.notes import parsed
 from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 
@@ -57,7 +57,8 @@ def _words(note: Note, source: Source) -> int:
         _, note, _ = split(note, source.path)
     # A letter stands for what is in backticks or dollars, which can be a part of a longer word.
     instead = {"code": "x", "inline": "x", "fence": " ", "display": " "}
-    return len(_WORD.findall("".join(instead.get(span.kind, span.text) for span in spans(note))))
+    text = "".join(instead.get(span.kind, span.text) for span in parsed(note).spans)
+    return len(_WORD.findall(text))
 
 
 def limits_of(path: str, limits: Limits) -> dict[str, float]:

@@ -20,12 +20,12 @@ from pathlib import Path, PurePosixPath
 import yaml
 
 from literate.problems import Problem, mismatches
+from literate.reading.notes import parsed
+from literate.reading.plain import plain
 from literate.reading.rows import Note, Row, rows
 from literate.reading.source import Source
 
 SCHEMA = Path(__file__).with_suffix(".json")
-
-_HEADING = re.compile(r"# +(.*?)(?: +#+)? *$")
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
     texts = note.texts
     opening = next((index for index, text in enumerate(texts) if text.strip()), None)
     if opening is None or texts[opening].strip() != "---":
-        if opening is not None and _HEADING.match(texts[opening]):
+        if _is_titled(note):
             title, summary = introduction(texts)
-            return FrontMatter(title, summary), _below_heading(note), ()
+            return FrontMatter(title, summary), _below_title(note), ()
         sentence = (
             "the module's docstring begins with neither front matter nor a heading; "
             "write `title:` and `summary:` between two lines of `---`."
@@ -74,7 +74,7 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
     if closing is None:
         sentence = "the front matter is opened by `---` and never closed."
         return FrontMatter(), note, (Problem(path, first, sentence),)
-    rest = _below_heading(Note(note.kind, note.first + closing + 1, texts[closing + 1 :]))
+    rest = _below_title(Note(note.kind, note.first + closing + 1, texts[closing + 1 :]))
     try:
         node = yaml.compose("\n".join(texts[opening + 1 : closing]), Loader=yaml.SafeLoader)
         content = yaml.BaseLoader("").construct_document(node) if node else {}
@@ -104,14 +104,22 @@ def _line(node: yaml.Node | None, where: Sequence[str | int]) -> int:
     return line
 
 
-def _below_heading(note: Note) -> Note:
+def _is_titled(note: Note) -> bool:
     r"""
-    The note without the heading that it begins with: the page has its title already.
+    Whether a note begins with a heading of the first level.
     """
-    first = next((at for at, text in enumerate(note.texts) if text.strip()), 0)
-    if not note.texts or not _HEADING.match(note.texts[first]):
+    title = parsed(note).title
+    return title is not None and title.level == 1
+
+
+def _below_title(note: Note) -> Note:
+    r"""
+    The note without the title that it begins with: the page has one already.
+    """
+    title = parsed(note).title
+    if title is None or title.level != 1:
         return note
-    return Note(note.kind, note.first + first + 1, note.texts[first + 1 :])
+    return Note(note.kind, note.first + title.last, note.texts[title.last :])
 
 
 def introduction(lines: Sequence[str]) -> tuple[str, str]:
@@ -121,23 +129,20 @@ def introduction(lines: Sequence[str]) -> tuple[str, str]:
     The first heading of the first level, and the first sentence of the paragraph after it. Both
     are empty where there is no such heading.
     """
-    heading_line = next((at for at, line in enumerate(lines) if _HEADING.match(line)), None)
-    if heading_line is None:
+    blocks = parsed(Note("docstring", 1, tuple(lines))).blocks
+    heading = next((block for block in blocks if block.level == 1), None)
+    if heading is None:
         return "", ""
-    heading = _HEADING.match(lines[heading_line])
-    below = "\n".join(lines[heading_line + 1 :]).lstrip("\n")
-    paragraph = _plain(" ".join(below.partition("\n\n")[0].split()))
+    below = next((block for block in blocks if block.first >= heading.last), None)
+    # HTML has no sentence.
+    is_text = below is not None and below.kind == "paragraph" and not below.text.startswith("<")
+    paragraph = _plain(below.text) if below and is_text else ""
     sentence = re.match(r".*?[.!?](?= |$)", paragraph)
-    opened = re.match(r"[#>|`~<*+-]", below) is not None
-    title = _plain(heading[1]) if heading else ""
-    return title, "" if opened else (sentence or [paragraph])[0]
+    return _plain(heading.text), (sentence or [paragraph])[0]
 
 
 def _plain(text: str) -> str:
-    r"""
-    Markdown without its marks.
-    """
-    return re.sub(r"[`*]", "", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)).strip()
+    return plain(Note("docstring", 1, (" ".join(text.split()),)))
 
 
 def opening(source: Source) -> Row | None:
@@ -155,8 +160,7 @@ def _opening(source: Source) -> Row | None:
         if row.note is not None and row.note.kind == "docstring" and row.documents is None:
             return row
     for row in rows(source):
-        first = next((text for text in row.note.texts if text.strip()), "") if row.note else ""
-        if _HEADING.match(first):
+        if row.note and _is_titled(row.note):
             return row
         # What is said to other programs may stand first.
         if any(not line.text.startswith("#") for line in row.code if line.kind == "code"):

@@ -1,12 +1,16 @@
 r"""
 ---
 title: Notes
-summary: The Markdown of a note, cut into text, code and formulas.
+summary: A note is parsed once, and all that look into it read what was found there.
 ---
 
 A link inside a code span is no link, a dollar sign inside a fence is no formula. Everything that
-looks into a note (links, formulas, claims about shapes) therefore sees it through the *spans* of
-this page. Spans are lossless too: their texts, put together, are the note.
+looks into a note (links, formulas, claims about shapes) therefore asks for what its
+[Markdown](markdown.py) consists of. That is in three forms:
+
+* *spans* are the note, cut into text, code and formulas; put together, they are the note again
+* *blocks* are its headings, paragraphs, lists and tables, with their lines
+* *words* are what a reader sees of it, without the marks of Markdown
 """
 
 import ast
@@ -14,13 +18,35 @@ import html
 import re
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, groupby
 from typing import Literal
 
+from markdown_it.token import Token
+
+from literate.reading.markdown import CLOSED, PLACE, TARGET, Target, tokens
 from literate.reading.rows import Note
 from literate.reading.source import Source
+
+Kind = Literal["text", "code", "fence", "inline", "display"]
+
+# An anchor of the author's own, the one piece of HTML that a note can hold.
+ANCHOR = re.compile(r'<a id="([A-Za-z][\w.-]*)"></a>')
+
+# What Markdown would read as its own marks.
+MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "\\`*_[]~^:@|"})
+
+# What the parser calls our kinds of spans.
+_KINDS: dict[str, Kind] = {
+    "code_block": "fence",
+    "code_inline": "code",
+    "display": "display",
+    "fence": "fence",
+    "formula": "inline",
+}
 
 
 @dataclass(frozen=True)
@@ -30,143 +56,274 @@ class Span:
 
     * `text` is the piece as it stands in the note, `content` is what is inside its marks
     * `line` is the line of the file where it begins
+    * `before` is what stands before a block on its first line: blanks, the marks of a quotation or
+      of a list; `text` begins with it
+    * `fence` are the marks of a block of code that has some, `language` is what stands behind them,
+      and `is_closed` says whether they come a second time
+    * `targets` are those of links that stand in a text, with their places there; the words of a
+      link may begin before the text, at a negative place
     """
 
-    kind: Literal["text", "code", "fence", "inline", "display"]
+    kind: Kind
     text: str
     content: str
     line: int
+    before: str = ""
+    fence: str = ""
+    language: str = ""
+    is_closed: bool = True
+    targets: tuple[Target, ...] = ()
 
 
-# A heading: the marks of its level, and its words.
-HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*?)[ \t]*#*$", re.MULTILINE)
-# An anchor of the author's own, the one piece of HTML that a note can hold.
-ANCHOR = re.compile(r'<a id="([A-Za-z][\w.-]*)"></a>')
-
-# What Markdown would read as its own marks.
-MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "\\`*_[]~^:@|"})
-# What stands behind the marks of a fence holds none of them itself.
-_FENCE = re.compile(r"\s*(?:[-*+] +|\d+\. +)?(`{3,}(?!.*`)|~{3,}(?!.*~))")
-_LIST = re.compile(r"\s*(?:[-*+]|\d+\.) |\[\^[^\]\n]+\]:")
-_QUOTED = re.compile(r"\s*(?:>\s?)+")
-
-# Code spans and inline formulas, by the rules of Pandoc: a formula has no space behind its opening
-# dollar and none before its closing one, and no digit follows it. So “$5 and $6” is text, and so is
-# the name of a variable in JSON. Neither goes on behind an empty line, and none begins with what is
-# behind a backslash.
-_INLINE = re.compile(
+@dataclass(frozen=True)
+class Block:
     r"""
-    \\[\s\S] | \$\$
-    | (?P<ticks>`++) (?P<code>(?:(?!\n\n)[^`]|(?!(?P=ticks)(?!`))`++)++) (?P=ticks)
-    | `++
-    | (?<!\#/)\$(?![ \n$])(?!\w+") (?P<inline>(?:\\[\s\S]|(?!\n\n)[^\\$])++) (?<![ \n])\$(?!\d)
-    """,
-    re.VERBOSE,
-)
+    ## A block of a note
+
+    * `kind` is `heading`, `paragraph`, `list_item`, `table` or another name of markdown-it
+    * `first` is its first line in the note, counted from 0, and `last` the one behind it
+    * `depth` is the number of blocks around it
+    * `text` are the words of a heading or a paragraph, in Markdown; an item of a list, and a
+      question, have those that they begin with
+    * `level` is that of a heading
+    * `link` is the target of a paragraph that is nothing but a link
+    """
+
+    kind: str
+    first: int
+    last: int
+    depth: int
+    text: str = ""
+    level: int = 0
+    link: Target | None = None
+
+    def words(self, note: Note) -> Note:
+        r"""
+        ### Its text, as a note with the line that it has in the file
+        """
+        return Note(note.kind, note.first + self.first, tuple(self.text.split("\n")))
 
 
-# Checks, links, columns and search all look into each note, so it is taken apart once.
+@dataclass(frozen=True)
+class Words:
+    r"""
+    ## Words that a reader sees
+
+    Or a formula between them, as TeX.
+    """
+
+    text: str
+    is_formula: bool = False
+
+
+@dataclass(frozen=True)
+class Parsed:
+    r"""
+    ## What a note consists of
+
+    `targets` are those of all its links, with their places in the lines of the note, put together.
+    """
+
+    spans: tuple[Span, ...]
+    blocks: tuple[Block, ...]
+    targets: tuple[Target, ...]
+    words: tuple[Words, ...]
+
+    @property
+    def headings(self) -> list[Block]:
+        r"""
+        ### Its headings
+        """
+        return [block for block in self.blocks if block.kind == "heading"]
+
+    @property
+    def title(self) -> Block | None:
+        r"""
+        ### The heading that it begins with
+        """
+        first = self.blocks[0] if self.blocks else None
+        return first if first and first.kind == "heading" else None
+
+
+# Checks, links, columns and search all look into each note.
 @lru_cache(maxsize=1 << 15)
-def spans(note: Note) -> tuple[Span, ...]:
+def parsed(note: Note) -> Parsed:
     r"""
-    ## The spans of a note
+    ## Parse a note
 
-    Blocks first, line by line: fenced code, indented code, display formulas between two marks
-    `$$`, which begin and end lines. The lines between the blocks are then searched for code and
-    formulas. A comment that is nothing but code, put out of use, is one block.
+    A comment that is nothing but code, put out of use, is one block of code.
     """
-    parts: list[Span] = []
-    texts = note.texts
-    if note.kind == "comment" and _is_code("\n".join(texts)):
-        text = "\n".join(texts)
-        return (Span("fence", text, text, note.first),)
-    lines = [*(f"{text}\n" for text in texts[:-1]), *texts[-1:]]
-    start = index = 0
-    in_list = False
-    while index < len(texts):
-        line = texts[index]
-        end = _block_end(texts, index, in_list)
-        if _LIST.match(line):
-            in_list = True
-        elif line.strip() and not line.startswith(" "):
-            in_list = False
-        if end is None:
-            index += 1
+    text = "\n".join(note.texts)
+    if note.kind == "comment" and _is_code(text):
+        found = [Token("code_block", "code", 0, map=[0, len(note.texts)], content=text)]
+    else:
+        found = tokens(text)
+    starts = list(accumulate((len(line) + 1 for line in note.texts), initial=0))
+    pieces, targets = _placed(found, note.texts, starts)
+    spans = tuple(_spans(pieces, targets, text, starts, note.first))
+    blocks = tuple(_blocks(found, note.texts))
+    return Parsed(spans, blocks, tuple(targets), tuple(_joined(_words(found))))
+
+
+# A token with its place in a note.
+_Piece = tuple[int, int, Token]
+
+
+def _placed(
+    found: Sequence[Token], texts: Sequence[str], starts: Sequence[int]
+) -> tuple[list[_Piece], list[Target]]:
+    r"""
+    Code and formulas with their places in the note, and the targets of links.
+    """
+    pieces: list[_Piece] = []
+    targets: list[Target] = []
+    # How much of each line was found already.
+    ends: dict[int, int] = {}
+    for token in found:
+        if token.type in _KINDS:
+            first, last = token.map or (0, 0)
+            pieces.append((starts[first], min(starts[last], starts[-1] - 1), token))
+        elif token.type == "definition" and TARGET in token.meta:
+            targets.append(token.meta[TARGET])
+        elif token.type == "inline":
+            places = _places(token, texts, starts, ends)
+            for child in token.children or () if places else ():
+                if child.type in _KINDS and PLACE in child.meta:
+                    start, end = child.meta[PLACE]
+                    pieces.append((places[start], places[end - 1] + 1, child))
+                if TARGET in child.meta:
+                    targets.append(child.meta[TARGET].moved(places.__getitem__))
+    # A picture can be inside the words of a link.
+    return pieces, sorted(targets, key=lambda target: target.start)
+
+
+def _places(
+    token: Token, texts: Sequence[str], starts: Sequence[int], ends: dict[int, int]
+) -> list[int]:
+    r"""
+    Where each character of a text stands in the note. The parser has taken away what stands before
+    the text in its lines, and behind it. Of the cells of a table several stand in one line; `ends`
+    is where the last one did.
+    """
+    places: list[int] = []
+    for number, words in enumerate(token.content.split("\n"), (token.map or [0])[0]):
+        line, inner = texts[number], words.strip()
+        # In a cell, there is a backslash before a bar.
+        spelled = inner if inner in line else inner.replace("|", r"\|")
+        at = line.find(spelled, ends.get(number, 0))
+        if at < 0:
+            return []
+        before = len(words) - len(words.lstrip())
+        end = at + len(spelled)
+        is_bar = spelled != inner
+        shown = [i for i in range(at, end) if not is_bar or line[i : i + 2] != r"\|"]
+        # Then what the parser sees behind the words: blanks, and the end of the line.
+        behind = len(words) - before - len(inner) + 1
+        places += [starts[number] + i for i in [*[at] * before, *shown, *[end] * behind]]
+        ends[number] = end
+    return places
+
+
+def _spans(
+    pieces: Sequence[_Piece],
+    targets: Sequence[Target],
+    text: str,
+    starts: Sequence[int],
+    first: int,
+) -> Iterator[Span]:
+    position = 0
+    for start, end, token in [*sorted(pieces, key=lambda piece: piece[:2]), (len(text), 0, None)]:
+        if position < start:
+            yield _text(text[position:start], position, targets, _line(starts, position, first))
+        if token is not None and start >= position:
+            yield _span(token, text[start:end], _line(starts, start, first))
+            position = end
+
+
+def _line(starts: Sequence[int], place: int, first: int) -> int:
+    return first + bisect_right(starts, place) - 1
+
+
+def _text(text: str, position: int, targets: Sequence[Target], line: int) -> Span:
+    here = [target for target in targets if position <= target.start < position + len(text)]
+    moved = tuple(target.moved(lambda place: place - position) for target in here)
+    return Span("text", text, text, line, targets=moved)
+
+
+def _span(token: Token, text: str, line: int) -> Span:
+    kind = _KINDS[token.type]
+    if kind in ("code", "inline"):
+        return Span(kind, text, token.content.strip(), line)
+    if kind == "display":
+        return Span(kind, text, token.content, line, text[: text.index("$$")])
+    if token.type == "code_block":
+        return Span(kind, text, textwrap.dedent(token.content).rstrip(), line)
+    language = next(iter(re.findall(r"^[\w+-]+", token.info.strip())), "")
+    before = text[: text.index(token.markup)]
+    code = token.content.removesuffix("\n")
+    return Span(kind, text, code, line, before, token.markup, language, token.meta[CLOSED])
+
+
+def _blocks(found: Sequence[Token], texts: Sequence[str]) -> Iterator[Block]:
+    for at, token in enumerate(found):
+        if token.map is None or token.type == "inline":
             continue
-        parts += _inline("".join(lines[start:index]), note.first + start)
-        text = "".join(lines[index:end])
-        quoted = _QUOTED.match(line)
-        bare = re.sub(rf"(?m){_QUOTED.pattern}", "", text) if quoted else text
-        is_display = bare.strip().startswith("$$")
-        content = bare.strip()[2:-2].strip("\n") if is_display else text
-        kind: Literal["display", "fence"] = "display" if is_display else "fence"
-        parts.append(Span(kind, text, content, note.first + index))
-        start = index = end
-    parts += _inline("".join(lines[start:]), note.first + start)
-    return tuple(parts)
+        first, last = token.map
+        # For the parser, lists and questions end where the next block begins.
+        while last > first + 1 and not texts[last - 1].strip():
+            last -= 1
+        kind = token.type.removesuffix("_open")
+        inside = [other for other in found[at + 1 : at + 3] if other.type == "inline"]
+        words = inside[0] if inside and kind in _WORDED else None
+        link = words and words.children and words.children[0].meta
+        is_link = link and TARGET in link and link[PLACE] == (0, len(words.content))
+        yield Block(
+            kind,
+            first,
+            last,
+            token.level,
+            words.content if words else "",
+            int(token.tag[1:]) if kind == "heading" else 0,
+            link[TARGET] if is_link and kind == "paragraph" else None,
+        )
 
 
-def _block_end(texts: Sequence[str], index: int, in_list: bool) -> int | None:
+# Blocks that begin with words.
+_WORDED = ("details", "heading", "list_item", "paragraph")
+
+
+def _joined(words: Iterable[Words]) -> Iterator[Words]:
     r"""
-    The line after the block that begins at `index`, or None where no block begins.
+    Words between two formulas in one piece.
     """
-    line = texts[index]
-    # Four spaces after an empty line are code, whatever follows them, except below a list, where
-    # they continue an item.
-    after_blank = index == 0 or not texts[index - 1].strip()
-    is_indented = line.startswith("    ") and after_blank and not in_list
-    quoted = _QUOTED.match(line)
-    if quoted and not is_indented:
-        # A formula can stand in a quotation; each of its lines bears the mark, too.
-        inside = [_QUOTED.sub("", line) for line in texts[index:] if _QUOTED.match(line)]
-        end = _formula_end(inside, 0)
-        whole = end is not None and all(map(_QUOTED.match, texts[index : index + end]))
-        return index + end if end is not None and whole else None
-    fence = _FENCE.match(line)
-    if fence and not _underlines(texts, index):
-        mark = fence[1]
-        for end in range(index + 1, len(texts)):
-            closing = texts[end].strip()
-            if closing.startswith(mark) and not closing.strip(mark[0]):
-                return end + 1
-        return len(texts)
-    if line.strip().startswith("$$"):
-        end = _formula_end(texts, index)
-        if end is not None or line.strip() == "$$":
-            return end
-    if is_indented:
-        end = index
-        while end < len(texts) and (texts[end].startswith("    ") or not texts[end].strip()):
-            end += 1
-        return end
-    return None
+    for is_formula, group in groupby(words, key=lambda each: each.is_formula):
+        texts = [each.text for each in group]
+        whole = texts if is_formula else ["".join(texts)]
+        yield from (Words(text, is_formula) for text in whole)
 
 
-def _formula_end(texts: Sequence[str], index: int) -> int | None:
-    r"""
-    The line after the display formula that begins at `index`, or None where none does.
-    """
-    first = texts[index].strip()
-    if first == "$$":
-        marks = (at for at in range(index + 1, len(texts)) if texts[at].strip() == "$$")
-        return next((at + 1 for at in marks), None)
-    if first.startswith("$$"):
-        # The marks stand on the first and the last line of the formula itself.
-        for end in range(index, len(texts)):
-            if not texts[end].strip():
-                return None
-            if texts[end].rstrip().endswith("$$") and (end > index or len(first) > 4):
-                return end + 1
-    return None
+def _words(found: Sequence[Token]) -> Iterator[Words]:
+    for token, following in zip(found, [*found[1:], None], strict=False):
+        if token.type == "inline":
+            yield from _words_inside(token.children or ())
+        elif token.type in ("fence", "code_block"):
+            yield Words(token.content)
+        elif token.type == "list_item_open":
+            yield Words(" · ")
+        else:
+            # There is a bar between two cells of a table, and none behind the last.
+            is_cell = following is not None and following.type in ("td_open", "th_open")
+            yield Words(" | " if is_cell and token.nesting < 0 else " ")
 
 
-def _underlines(texts: Sequence[str], index: int) -> bool:
-    r"""
-    A line of tildes right below a text of at most its length marks a heading in reStructuredText.
-    """
-    line = texts[index].strip()
-    above = texts[index - 1].strip() if index else ""
-    return bool(above) and not line.strip("~") and len(above) <= len(line) + 1
+def _words_inside(tokens: Iterable[Token]) -> Iterator[Words]:
+    for token in tokens:
+        if token.type == "image":
+            yield from _words_inside(token.children or ())
+        elif token.type in ("softbreak", "hardbreak"):
+            yield Words("\n")
+        else:
+            yield Words(token.content, token.type == "formula")
 
 
 def _is_code(text: str) -> bool:
@@ -188,22 +345,6 @@ def _does_something(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Call)
     return not isinstance(statement, ast.AnnAssign)
-
-
-def _inline(text: str, line: int) -> Iterator[Span]:
-    start = 0
-    for match in _INLINE.finditer(text):
-        kind: Literal["code", "inline"] = "inline" if match["code"] is None else "code"
-        if match[kind] is None:
-            continue
-        if start < match.start():
-            before = text[start : match.start()]
-            yield Span("text", before, before, line + text.count("\n", 0, start))
-        at = line + text.count("\n", 0, match.start())
-        yield Span(kind, match[0], match[kind].strip(), at)
-        start = match.end()
-    if start < len(text):
-        yield Span("text", text[start:], text[start:], line + text.count("\n", 0, start))
 
 
 def anchors(source: Source) -> frozenset[str]:

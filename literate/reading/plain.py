@@ -9,18 +9,10 @@ page reads: of a link its words, of emphasis the words without the stars, of a f
 and signs.
 """
 
-import html
 import re
 
-from literate.reading.notes import spans
+from literate.reading.notes import parsed
 from literate.reading.rows import Note
-
-# Code and formulas wait behind such marks while the Markdown around them is taken away.
-_OPEN, _CLOSE = "\ue000", "\ue001"
-_KEPT = re.compile(f"{_OPEN}([0-9]+){_CLOSE}")
-_ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!~|<>$^:])")
-_FENCE = re.compile(r"^[ \t]*(?:[-*+] +|\d+\. +)?(?:`{3,}|~{3,}).*$", re.MULTILINE)
-_TAG = re.compile(r"<!--.*?-->|</?[A-Za-z][^<>]*>", re.DOTALL)
 
 # The letters and signs of TeX that one letter of Unicode shows; what is named after its sound, such
 # as `\ln`, stays as the word.
@@ -43,59 +35,15 @@ _LAYOUT = re.compile(
     r"|\\[,;:! ]"
 )
 
-# What goes, in this order, and what stays of it.
-_MARKS = (
-    # Definitions of links; those of footnotes keep their text.
-    (re.compile(r"^ {0,3}\[[^\]^][^\]]*\]:[ \t].*$", re.MULTILINE), ""),
-    (re.compile(r"\[\^[^\]\s]+\]:?"), ""),
-    # Links and pictures.
-    (re.compile(r"!?\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*\)"), r"\1"),
-    (re.compile(r"\[([^\[\]]+)\]\[[^\[\]]*\]"), r"\1"),
-    (re.compile(r"<(https?://[^<>\s]+)>"), r"\1"),
-    # Rules, the lines of tables, and what begins a heading, a quotation or an item.
-    (re.compile(r"^[ \t]*(?:[-*_][ \t]*){3,}$", re.MULTILINE), ""),
-    (re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t:|-]*)?$", re.MULTILINE), ""),
-    (re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.MULTILINE), r"\1"),
-    (re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?)+", re.MULTILINE), ""),
-    (re.compile(r"^[ \t]*(?:[-*+]|\d+\.)[ \t]+", re.MULTILINE), " · "),
-    # Emphasis, the strong first, since it may stand inside the other.
-    (re.compile(r"\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*", re.DOTALL), r"\1"),
-    (re.compile(r"\*(?=[^\s*])(.+?)(?<=[^\s*])\*", re.DOTALL), r"\1"),
-    # An underscore inside a word is one.
-    (re.compile(r"(?<!\w)(_{1,3})(?=[^\s_])(.+?)(?<=[^\s_])\1(?!\w)", re.DOTALL), r"\2"),
-)
 
-
-def plain(note: Note, *, tags: bool = False) -> str:
+def plain(note: Note) -> str:
     r"""
     ## The words of a note, on one line
 
-    A formula on lines of its own is left out: its TeX is no text that anybody reads. With `tags`,
-    the note is one in which HTML is HTML, as in a document that is written by hand; in a note
-    beside code, `<T>` is what it says.
+    A formula on lines of its own is left out: its TeX is no text that anybody reads.
     """
-    kept: list[str] = []
-
-    def keep(text: str) -> str:
-        kept.append(text)
-        return f"{_OPEN}{len(kept) - 1}{_CLOSE}"
-
-    pieces = []
-    for span in spans(note):
-        if span.kind == "text":
-            text = span.text.replace(_OPEN, "").replace(_CLOSE, "")
-            pieces.append(_ESCAPE.sub(lambda match: keep(match[1]), text))
-        elif span.kind == "fence":
-            pieces.append(keep(_FENCE.sub("", span.text)))
-        else:
-            content = readable(span.content) if span.kind == "inline" else span.content
-            pieces.append(keep(content) if span.kind != "display" else " ")
-    text = "".join(pieces)
-    for mark, rest in _MARKS:
-        text = mark.sub(rest, text)
-    if tags:
-        text = html.unescape(_TAG.sub(" ", text))
-    text = _KEPT.sub(lambda match: kept[int(match[1])], text)
+    words = parsed(note).words
+    text = "".join(readable(word.text) if word.is_formula else word.text for word in words)
     return " ".join(text.split()).removeprefix("· ")
 
 

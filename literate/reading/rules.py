@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 from literate.problems import Problem
 from literate.reading.front_matter import of_source, opening
-from literate.reading.notes import HEADING, spans
-from literate.reading.rows import Note, rows
+from literate.reading.notes import parsed
+from literate.reading.rows import rows
 from literate.reading.source import Source
 
 # An answer to a question, and what is said about it.
@@ -69,14 +69,15 @@ def _headings(source: Source) -> Iterator[Problem]:
     level = 1
     for row in rows(source):
         note = of_source(source)[1] if row is opening(source) else row.note
-        for line, depth in _levels(note):
-            if depth == 1:
+        for heading in parsed(note).headings if note else ():
+            line = note.first + heading.first
+            if heading.level == 1:
                 sentence = "a heading of the first level; the page has one already, its title."
                 yield Problem(source.path, line, sentence)
-            elif depth > level + 1:
-                sentence = f"the heading skips from level {level} to level {depth}."
+            elif heading.level > level + 1:
+                sentence = f"the heading skips from level {level} to level {heading.level}."
                 yield Problem(source.path, line, sentence)
-            level = max(depth, 1)
+            level = heading.level
 
 
 def _questions(source: Source) -> Iterator[Problem]:
@@ -141,20 +142,6 @@ def _has_reason(below: Sequence[str]) -> bool:
     return False
 
 
-def _levels(note: Note | None) -> Iterator[tuple[int, int]]:
-    if note is None:
-        return
-    for span in spans(note):
-        # Only text at the start of a line can be a heading.
-        if span.kind != "text":
-            continue
-        for offset, text in enumerate(span.text.split("\n")):
-            match = HEADING.match(text)
-            starts_line = offset > 0 or span.line != note.first or span.text == text
-            if match and starts_line:
-                yield span.line + offset, len(match[1])
-
-
 def _words(source: Source, words: Mapping[str, str]) -> Iterator[Problem]:
     r"""
     The words that the project's list has something else to say for.
@@ -163,7 +150,7 @@ def _words(source: Source, words: Mapping[str, str]) -> Iterator[Problem]:
         return
     listed = _spelled(tuple(words))
     notes = [row.note for row in rows(source) if row.note]
-    for span in (span for note in notes for span in spans(note) if span.kind == "text"):
+    for span in (span for note in notes for span in parsed(note).spans if span.kind == "text"):
         # Spaces in place of what is foreign, so that lines and columns stay.
         text = _FOREIGN.sub(lambda match: re.sub(r"\S", " ", match[0]), span.text)
         for match in listed.finditer(text):

@@ -18,16 +18,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from literate.page.exhibit import alone
-from literate.page.links import Target, targets
 from literate.python.statements import module_name
-from literate.reading.notes import spans
+from literate.reading.markdown import Target
+from literate.reading.notes import parsed
 from literate.reading.rows import Note
 from literate.reading.source import Source
 from literate.takeaway.repository import BRANCH
 
-# What can stand between the target of a link and its end: a title.
 _EXHIBIT = re.compile(r"\.json#(?:figures|tables)\.")
-_AFTER = re.compile(r">?(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)")
 
 
 @dataclass(frozen=True)
@@ -89,11 +87,6 @@ def with_addresses(
     """
     by_path = {source.path: source for source in sources.values()}
     text = "\n".join(note.texts)
-    # The brackets of a link may stand around code, but not in it.
-    plain = "".join(
-        span.text if span.kind == "text" else re.sub(r"[^\n]", " ", span.text)
-        for span in spans(note)
-    )
     changed: list[tuple[int, int, str]] = []
     ends = list(accumulate((len(line) + 1 for line in note.texts), initial=0))
     exhibits = [
@@ -101,7 +94,7 @@ def with_addresses(
         for first, last, exhibit in alone(note)
         if _EXHIBIT.search(exhibit.target)
     ]
-    for target in targets(plain):
+    for target in parsed(note).targets:
         if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//", target.text):
             continue
         file, _, anchor = target.text.partition("#")
@@ -114,7 +107,7 @@ def with_addresses(
         if address is None and within:
             changed.append((*within[0], ""))
         elif address is None:
-            changed += _without_link(plain, target)
+            changed += _without_link(text, target)
         else:
             changed.append((target.start, target.end, address))
     # From the end, so that the places before stay right.
@@ -123,21 +116,14 @@ def with_addresses(
     return text.strip("\n")
 
 
-def _without_link(plain: str, target: Target) -> list[tuple[int, int, str]]:
+def _without_link(text: str, target: Target) -> list[tuple[int, int, str]]:
     r"""
     Takes away the brackets around the text of a link and all that follows them. The line that
     defines a reference, `[name]: target`, goes as a whole.
     """
-    close = plain.rindex("]", 0, target.start)
-    following = _AFTER.match(plain, target.end)
-    if following is None:
-        line_end = plain.find("\n", target.end)
-        first = plain.rfind("\n", 0, target.start) + 1
-        return [(first, len(plain) if line_end < 0 else line_end, "")]
-    depth = 0
-    for opening in range(close, -1, -1):
-        depth += (plain[opening] == "]") - (plain[opening] == "[")
-        if depth == 0:
-            mark = opening - plain[:opening].endswith("!")
-            return [(close, following.end(), ""), (mark, opening + 1, "")]
-    return []
+    if target.after is None:
+        line_end = text.find("\n", target.end)
+        first = text.rfind("\n", 0, target.start) + 1
+        return [(first, len(text) if line_end < 0 else line_end, "")]
+    mark = target.opening - target.is_image
+    return [(target.closing, target.after, ""), (mark, target.opening + 1, "")]

@@ -24,7 +24,6 @@ import ast
 import hashlib
 import html
 import io
-import re
 import textwrap
 import tokenize
 from collections import Counter
@@ -41,6 +40,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from literate.problems import LiterateError, Problem
 from literate.python.scopes import Function, bindings
 from literate.python.statements import Piece, first_line
+from literate.reading.notes import Span, parsed
 from literate.reading.rows import Note, uncommented
 from literate.reading.source import Source, parse
 
@@ -61,9 +61,6 @@ PAIRED: Metadata = {
     "formats": f"ipynb,{PERCENT}",
     "notebook_metadata_filter": "accelerator,colab,jupytext,-jupytext.text_representation",
 }
-_FOLDED = re.compile(
-    r'(?m)^\?\?\?(?P<open>\+?) [\w -]*"(?P<title>.*)"$(?P<text>(?:\n(?: {4}.*|[ \t]*$))+)'
-)
 
 
 @dataclass(frozen=True)
@@ -151,13 +148,24 @@ def unfolded(text: str) -> str:
     which the title is no Markdown.
     """
 
-    def details(match: re.Match[str]) -> str:
-        title = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(match["title"], quote=False))
-        is_open = " open" if match["open"] else ""
-        answer = textwrap.dedent(match["text"]).strip("\n")
-        return f"<details{is_open}><summary>{title}</summary>\n\n{answer}\n\n</details>\n"
+    lines = text.split("\n")
+    note = Note("docstring", 1, tuple(lines))
+    # From the end, so that the numbers of the lines before stay right.
+    for block in reversed(parsed(note).blocks):
+        if block.kind == "details" and not block.depth:
+            is_open = " open" if lines[block.first].startswith("???+") else ""
+            title = "".join(map(_of_title, parsed(block.words(note)).spans))
+            answer = textwrap.dedent("\n".join(lines[block.first + 1 : block.last])).strip("\n")
+            below = "\n".join(lines[block.last :]).lstrip("\n")
+            opening = f"<details{is_open}><summary>{title}</summary>"
+            lines[block.first :] = [opening, "", answer, "", "</details>", "", below]
+    return "\n".join(lines)
 
-    return _FOLDED.sub(details, text)
+
+def _of_title(span: Span) -> str:
+    if span.kind == "code":
+        return f"<code>{html.escape(span.content, quote=False)}</code>"
+    return html.escape(span.text, quote=False)
 
 
 def take_body(piece: Piece, path: str) -> Body:

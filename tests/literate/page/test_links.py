@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from literate.page.links import Links, UnknownTarget, targets
+from literate.page.links import Links, UnknownTarget
+from literate.reading.notes import parsed
+from literate.reading.rows import Note
 from literate.reading.source import parse
 from tests.literate.projects import write
 
@@ -77,12 +79,13 @@ def test_a_link_to_nothing_is_named(links: Links, target: str, words: str) -> No
         ("[a](<b c.py>)", ["b c.py"]),
         ("[a](b(c).py)", ["b(c).py"]),
         ("[a]: b.py\n[c]: d.py 'title'", ["b.py", "d.py"]),
+        ("text\n[a]: b.py\ntext", ["b.py"]),
         ("[a][b] and (c) and [d]", []),
         ("[a](b c)", []),
     ],
 )
 def test_targets_are_found(text: str, expected: list[str]) -> None:
-    found = list(targets(text))
+    found = parsed(Note("docstring", 1, tuple(text.split("\n")))).targets
     assert [one.text for one in found] == expected
     assert [text[one.start : one.end] for one in found] == expected
 
