@@ -346,8 +346,9 @@ export class Panel extends EventTarget {
     line.classList.add("stepped");
     line.closest(".row")?.classList.add("active");
     line.querySelector("a[data-line]")?.setAttribute("aria-current", "step");
-    const { top } = line.getBoundingClientRect();
-    if (!this.#followed && (top < innerHeight * HIGHEST || top > innerHeight * this.#lowest())) {
+    const { top, bottom } = line.getBoundingClientRect();
+    const isSeen = innerHeight * HIGHEST <= top && top <= innerHeight * LOWEST;
+    if (!this.#followed && !(isSeen && bottom <= this.#free())) {
       const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
       const end = document.documentElement.scrollHeight - innerHeight;
       this.#aim = Math.max(0, Math.min(end, scrollY + top - innerHeight * GOAL));
@@ -357,12 +358,11 @@ export class Panel extends EventTarget {
     this.#align();
   }
 
-  // What lies below the page leaves less of it.
-  #lowest() {
-    const below = getComputedStyle(this.element).position === "fixed";
-    return below
-      ? Math.min(LOWEST, this.element.getBoundingClientRect().top / innerHeight - 0.1)
-      : LOWEST;
+  // Where the panel begins that lies below the page, as high as it may become: the numbers of a step
+  // come a moment later than its line.
+  #free() {
+    const { position, maxHeight } = getComputedStyle(this.element);
+    return position === "fixed" ? innerHeight - parseFloat(maxHeight) : innerHeight;
   }
 
   #darken() {

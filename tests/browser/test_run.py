@@ -414,8 +414,14 @@ def test_nobody_meets_a_barrier_and_nothing_scrolls_sideways(
         panel = page.locator("section.run .panel").bounding_box()
         lit = page.locator(".line.stepped").bounding_box()
         if width == 400:
-            # Below the line, and the page can be scrolled up to its end.
-            assert panel["height"] <= 360 and panel["y"] + panel["height"] == 800
+            # Below the line, on a third of the screen, and the page can be scrolled up to its end.
+            assert panel["height"] <= 267 and panel["y"] + panel["height"] == 800
+            assert 50 < lit["y"] and lit["y"] + lit["height"] <= panel["y"]
+            # So it is when the line was hidden below it.
+            top = "one => scrollTo(0, scrollY + one.getBoundingClientRect().top - 540)"
+            page.locator(f"#L{line_of('weights = scores')}").evaluate(top)
+            step_to(page, 5)
+            lit = page.locator(".line.stepped").bounding_box()
             assert 50 < lit["y"] and lit["y"] + lit["height"] <= panel["y"]
             for name in ("Previous step", "Next step", "Close"):
                 box = page.get_by_role("button", name=name).bounding_box()
