@@ -4,8 +4,8 @@ title: Seen
 summary: The shapes and first values of what each line binds, in a run in the browser.
 ---
 
-A line that runs a hundred times is told once for each of its shapes, with the values of the first
-time. To tell two runs apart, first values are not enough: a mask that hides one more key may
+A line that runs a hundred times is told once for each of its shapes, with the first values of its
+first calls. To tell two runs apart, first values are not enough: a mask that hides one more key may
 change the last row only. So each tensor has a mark, two sums over all of its numbers; equal tensors
 have equal marks.
 """
@@ -27,6 +27,12 @@ MOST_NUMBERS = 1 << 20
 # A name that gets ever new shapes on a line, in a loop, is told so often.
 MOST_TENSORS = 64
 
+# Of the calls in which a line has bound one shape, so many are kept to be compared.
+MOST_CALLS = 16
+
+# Name, shape and type of a tensor.
+Key = tuple[str, tuple[int, ...], str]
+
 
 class Seen:
     r"""
@@ -36,7 +42,10 @@ class Seen:
     """
 
     def __init__(self) -> None:
-        self.lines: dict[int, dict[tuple[str, tuple[int, ...], str], list[Any]]] = {}
+        self.lines: dict[int, dict[Key, list[Any]]] = {}
+        # How often there was each shape, and each name of a line.
+        self.times: dict[tuple[int, Key], int] = {}
+        self.numbers: dict[tuple[int, str], int] = {}
 
     def __call__(self, line: int, owner: str | None, name: str, value: Any) -> Any:
         r"""
@@ -74,20 +83,26 @@ class Seen:
             return
         dtype = str(tensor.dtype).removeprefix("torch.")
         known = self.lines.setdefault(line, {})
+        number = self.numbers[line, name] = self.numbers.get((line, name), 0) + 1
         key = name, shape, dtype
-        if key in known:
-            known[key][-1] += 1
-        elif sum(other == name for other, *_ in known) < MOST_TENSORS:
-            known[key] = [*first_and_mark(tensor), 1]
+        if key not in known:
+            if sum(other == name for other, *_ in known) == MOST_TENSORS:
+                return
+            known[key] = []
+            self.times[line, key] = 0
+        self.times[line, key] += 1
+        if len(known[key]) < MOST_CALLS:
+            known[key].append([number, *first_and_mark(tensor)])
 
     def told(self) -> dict[int, list[list[Any]]]:
         r"""
         ### As it is told
 
-        By the line, a list of tensors: name, shape, dtype, first values, mark, and how often.
+        By the line, a list of tensors: name, shape, dtype, the calls that were kept, and how often
+        there was one. A call has its number among all of this name, first values and a mark.
         """
         return {
-            line: [[*key, *rest] for key, rest in known.items()]
+            line: [[*key, calls, self.times[line, key]] for key, calls in known.items()]
             for line, known in sorted(self.lines.items())
         }
 

@@ -144,10 +144,14 @@ def test_a_changed_line_shows_other_shapes_and_undo_brings_back_the_pages_own(
     says(page, "differ from the page’s own run")
     assert "differs" in line_of(page, "ibdh").get_attribute("class").split()
     # Heads and features have changed places.
-    expect(page.locator(".editor .details")).to_contain_text(
-        "[seq_len_q 7, batch_size 3, d_k 2, heads 5]"
+    told = re.compile(
+        r"x, call 1 of 2: on the page \[seq_len_q 7, batch_size 3, heads 5, d_k 2\]: -0\.0.*"
+        r" → now \[seq_len_q 7, batch_size 3, d_k 2, heads 5\]: -0\.0.*x, call 2 of 2"
     )
-    expect(page.locator(".editor .details")).to_contain_text("on the page: x")
+    expect(page.locator(".editor .details")).to_have_text(told)
+    # So says a card, to who points at the sign; the first call of this line is as it was.
+    page.locator(".editor .result.differs", has_text=re.compile("^call 2: .* → ")).first.hover()
+    expect(page.locator(".card.told")).to_contain_text(re.compile("call 2 of 2.*on the page.*now"))
 
     press(page, "Undo")
     line_of(page, EINSUM).click()
@@ -286,6 +290,18 @@ def test_the_editor_is_usable_on_every_screen(screen: Page, address: str) -> Non
     assert barriers(screen, ".editor") == []
     if screen.viewport_size["width"] < 500:
         assert low(screen, ".editor button") == []
+        # No line runs off the side, and docstrings are folded: they open as the notes of the page.
+        assert screen.locator(".editor .cm-scroller").evaluate(
+            "one => one.scrollWidth <= one.clientWidth"
+        )
+        expect(screen.locator(".editor .cm-content")).not_to_contain_text('r"""')
+        opener = screen.locator(".editor .folded button", has_text="Projection to heads")
+        expect(opener).to_have_attribute("aria-expanded", "false")
+        opener.click()
+        expect(opener).to_have_attribute("aria-expanded", "true")
+        opener = screen.locator(".editor .folded", has_text="d_model is the number")
+        expect(opener.locator("code").first).to_be_visible()
+        assert barriers(screen, ".editor") == []
         # Shapes stand below their lines there.
         expect(screen.locator(".editor .cm-content .result").first).to_contain_text(
             re.compile(r"\w")

@@ -9,9 +9,10 @@ import { lineMap, difference } from "./difference.js";
 import { Editor } from "./editor.js";
 import { button, copied, fetched, make, styled } from "./elements.js";
 import { NAME, changed, changesOf, pack } from "./link.js";
-import { Notes, noteLines } from "./notes.js";
+import { Notes, docstrings, noteLines } from "./notes.js";
 import { Output } from "./output.js";
 import { Python } from "./python.js";
+import { Card } from "./card.js";
 import { compared, ending, missed, names, told } from "./results.js";
 
 const here = (name) => new URL(name, import.meta.url).href;
@@ -52,6 +53,8 @@ class Session {
     this.states = new Map();
     this.own = null;
     this.found = [];
+    // The notes that are open in the code, by the first line of their docstring.
+    this.unfolded = new Set();
     this.ended = new AbortController();
     this.names = this.#names(about);
     this.#build();
@@ -134,7 +137,12 @@ class Session {
     this.status = make("p", { className: "status", textContent: "Python is starting …" });
     this.status.setAttribute("role", "status");
     this.details = make("p", { className: "details" });
+    // Where there is little room, it is scrolled.
+    this.foot = make("div", { className: "foot", tabIndex: 0 });
+    this.foot.setAttribute("role", "group");
+    this.foot.setAttribute("aria-label", "What the run gave");
     this.output = new Output();
+    this.foot.append(this.details, this.output.element);
     this.column = make("div", { className: "notes" });
     const code = make("div", { className: "typed" });
     this.element = make(
@@ -142,7 +150,7 @@ class Session {
       { className: "editor" },
       make("div", { className: "head" }, this.bar, this.status),
       make("div", { className: "columns" }, this.column, code),
-      make("div", { className: "foot" }, this.details, this.output.element),
+      this.foot,
     );
     this.element.setAttribute("aria-label", "The code of this page, to edit");
     // What sticks to the upper edge stays below the header of the page.
@@ -155,7 +163,10 @@ class Session {
       onChange: () => this.#changed(),
       onMove: () => this.#tell(),
       onShape: () => this.#placeNotes(),
+      onNote: () => this.#toggleNearest(),
+      wraps: !Notes.beside,
     });
+    this.card = new Card(this.element);
   }
 
   #listen() {
@@ -167,6 +178,7 @@ class Session {
     if (python.times) this.#ready();
     const widened = () => {
       this.comments.checked = !Notes.beside;
+      this.editor.wrap(!Notes.beside);
       this.#fold();
       this.#results();
       this.#placeNotes();
@@ -252,17 +264,42 @@ class Session {
   }
 
   // The comments are hidden where they stand beside the code, and what the module says of itself stands
-  // above in any case.
+  // above in any case. Where there is no beside, a docstring is folded, and opens as the note of the page.
   #fold() {
-    const notes =
-      this.current === this.path ? noteLines(this.texts.get(this.path), this.#code()) : [];
-    if (this.comments.checked) notes.splice(1);
+    const text = this.texts.get(this.path);
+    const notes = this.current === this.path ? noteLines(text, this.#code()) : [];
+    const shown = this.comments.checked ? notes.splice(1) : [];
     const now = new Map([...this.#map()].map(([line, own]) => [own, line]));
+    this.folded = Notes.beside ? [] : docstrings(text, shown);
+    const ranges = [
+      ...notes.map(([first, last]) => ({ first, last })),
+      ...this.folded.map(([first, last]) => ({ first, last, ...this.#opener(first) })),
+    ];
     this.editor.fold(
-      notes
-        .map(([first, last]) => [now.get(first), now.get(last)])
-        .filter(([first, last]) => first && last >= first),
+      ranges
+        .map((range) => ({ ...range, first: now.get(range.first), last: now.get(range.last) }))
+        .filter(({ first, last }) => first && last >= first),
     );
+  }
+
+  #opener(first) {
+    const note = this.notes.ofDocstring(first);
+    if (!note) return {};
+    const title = note.title.length > 40 ? `${note.title.slice(0, 39).trimEnd()}…` : note.title;
+    const open = this.unfolded.has(first);
+    return { title, open, note: note.make, toggle: () => this.#toggle(first) };
+  }
+
+  #toggle(first) {
+    if (!this.unfolded.delete(first)) this.unfolded.add(first);
+    this.#fold();
+  }
+
+  // That of the function in which the cursor is: its docstring is the last above it, or stands below.
+  #toggleNearest() {
+    const line = this.#map().get(this.editor.line) ?? this.editor.line;
+    const found = this.folded.findLast(([first]) => first <= line + 1) ?? this.folded[0];
+    if (found) this.#toggle(found[0]);
   }
 
   #map() {
@@ -500,6 +537,7 @@ class Session {
   // The line of the cursor, in full.
   #tell() {
     const one = this.found.find(({ line }) => line === this.editor.line);
+    this.details.ariaLive = one?.differs ? "polite" : "off";
     this.details.replaceChildren(
       ...(one
         ? told(one, this.names).flatMap((text) => [make("span", { textContent: text }), " "])
@@ -534,6 +572,7 @@ class Session {
   close() {
     this.python.close();
     this.ended.abort();
+    this.card.close();
     this.notes.close();
     this.element.remove();
     document.body.classList.remove("editing");

@@ -18,12 +18,19 @@ import {
   indentUnit,
   syntaxHighlighting,
 } from "@codemirror/language";
-import { EditorState, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
+import {
+  Compartment,
+  EditorState,
+  RangeSetBuilder,
+  StateEffect,
+  StateField,
+} from "@codemirror/state";
 import {
   BlockType,
   Decoration,
   EditorView,
   GutterMarker,
+  ViewPlugin,
   WidgetType,
   gutter,
   highlightActiveLine,
@@ -35,15 +42,56 @@ import { classHighlighter } from "@lezer/highlight";
 // ## Notes are folded away
 //
 // Docstrings and comments on lines of their own stand beside the code, as they do on the page. `fold`
-// is given the ranges that are hidden, each of whole lines.
+// is given the ranges that are hidden, each of whole lines. One with a `title` has a button in its
+// place, which opens the note as the page shows it: `open` is whether it is, `note` makes it, and
+// `toggle` is called for the button.
 const fold = StateEffect.define();
 const hidden = Decoration.replace({ block: true });
+
+class Folded extends WidgetType {
+  constructor({ title, open, note, toggle }) {
+    super();
+    Object.assign(this, { title, open, note, toggle });
+  }
+
+  eq(other) {
+    return other.title === this.title && other.open === this.open;
+  }
+
+  toDOM() {
+    const element = document.createElement("div");
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", textContent: this.title });
+    button.addEventListener("click", () => this.toggle());
+    element.className = "folded";
+    element.append(button);
+    this.updateDOM(element);
+    return element;
+  }
+
+  // The button stays the same one, and keeps the focus.
+  updateDOM(element) {
+    const [button, note] = element.children;
+    button.setAttribute("aria-expanded", `${this.open}`);
+    note?.remove();
+    if (this.open) element.append(this.note());
+    return button.textContent === this.title;
+  }
+
+  ignoreEvent() {
+    return true;
+  }
+}
+
+const inPlace = (range) =>
+  range.title ? Decoration.replace({ block: true, widget: new Folded(range) }) : hidden;
 
 const folded = StateField.define({
   create: () => Decoration.none,
   update(ranges, transaction) {
     const told = transaction.effects.find((effect) => effect.is(fold));
-    if (told) return Decoration.set(told.value.map(({ from, to }) => hidden.range(from, to)));
+    if (told)
+      return Decoration.set(told.value.map((range) => inPlace(range).range(range.from, range.to)));
     return ranges.map(transaction.changes);
   },
   provide: (field) => [
@@ -107,7 +155,8 @@ const spaces = StateField.define({
 // ## What a run has said of each line
 //
 // `say` is given `{ lines: [{ line, text, title, differs, below }], error }`, and of an error, if there
-// is one, `{ line, start, end, text }`.
+// is one, `{ line, start, end, text }`. The `title` has all that is known of a line: who points at the
+// text reads it on a card.
 const say = StateEffect.define();
 
 class Result extends GutterMarker {
@@ -125,8 +174,8 @@ class Result extends GutterMarker {
     Object.assign(element, {
       className: this.differs ? "result differs" : "result",
       textContent: this.text,
-      title: this.title,
     });
+    element.dataset.told = this.title;
     return element;
   }
 }
@@ -147,6 +196,7 @@ class Below extends WidgetType {
     element.append(this.result.toDOM());
     element.className = element.firstChild.className;
     element.firstChild.className = "";
+    element.dataset.told = element.firstChild.dataset.told;
     return element;
   }
 }
@@ -229,14 +279,66 @@ const changedLines = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 });
 
+// ## Lines that are longer than a narrow screen
+//
+// They go on below, four columns behind their own indentation, as on the page.
+const hanging = ViewPlugin.fromClass(
+  class {
+    constructor(view) {
+      this.decorations = indented(view);
+    }
+
+    update({ view, docChanged, viewportChanged }) {
+      if (docChanged || viewportChanged) this.decorations = indented(view);
+    }
+  },
+  { decorations: (plugin) => plugin.decorations },
+);
+
+function indented(view) {
+  const marks = new RangeSetBuilder();
+  for (const { from, to } of view.visibleRanges) {
+    for (let at = from; at <= to;) {
+      const line = view.state.doc.lineAt(at);
+      const columns = line.text.length - line.text.trimStart().length;
+      marks.add(
+        line.from,
+        line.from,
+        Decoration.line({ attributes: { style: `--in: ${columns}` } }),
+      );
+      at = line.to + 1;
+    }
+  }
+  return marks.finish();
+}
+
+const wrapping = [EditorView.lineWrapping, hanging];
+
 // ## The editor
 //
 // * `onRun` is called for the key that runs; `onChange` when the text has changed, `onMove` when the
 //   cursor has, and `onShape` when heights have
+// * `onNote` is called for the key that opens the note at the cursor, and closes it
+// * `wraps` is whether long lines go on below
 export class Editor {
-  constructor(parent, { onRun, onChange, onMove, onShape, label = "Code of this page" }) {
+  constructor(
+    parent,
+    {
+      onRun,
+      onChange,
+      onMove,
+      onShape,
+      onNote = () => {},
+      label = "Code of this page",
+      wraps = false,
+    },
+  ) {
     const runs = () => (onRun(), true);
+    const notes = () => (onNote(), true);
+    this.wraps = wraps;
+    this.wrapping = new Compartment();
     this.extensions = [
+      this.wrapping.of([]),
       history(),
       lineNumbers(),
       resultColumn,
@@ -250,6 +352,8 @@ export class Editor {
       keymap.of([
         { key: "Mod-Enter", run: runs },
         { key: "Shift-Enter", run: runs },
+        { key: "Ctrl-Shift-[", mac: "Cmd-Alt-[", run: notes },
+        { key: "Ctrl-Shift-]", mac: "Cmd-Alt-]", run: notes },
         ...defaultKeymap,
         ...historyKeymap,
         indentWithTab,
@@ -278,6 +382,12 @@ export class Editor {
 
   show(state) {
     this.view.setState(state);
+    this.wrap(this.wraps);
+  }
+
+  wrap(wraps) {
+    this.wraps = wraps;
+    this.view.dispatch({ effects: this.wrapping.reconfigure(wraps ? wrapping : []) });
   }
 
   get state() {
@@ -318,10 +428,11 @@ export class Editor {
     redo(this.view);
   }
 
-  // ### Fold lines away; each pair is the first and the last
-  fold(pairs) {
+  // ### Fold lines away, from the `first` to the `last`
+  fold(ranges) {
     const { doc } = this.view.state;
-    const value = pairs.map(([first, last]) => ({
+    const value = ranges.map(({ first, last, ...button }) => ({
+      ...button,
       from: doc.line(first).from,
       to: doc.line(last).to,
     }));

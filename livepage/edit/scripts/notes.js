@@ -10,7 +10,7 @@
 import { make } from "./elements.js";
 
 const GAP = 6;
-const wide = matchMedia("(min-width: 60em)");
+const wide = () => matchMedia("(min-width: 60em)");
 const sum = (spaces) => spaces.reduce((total, { height }) => total + height, 0);
 
 // ## The rows of the page that have code
@@ -48,6 +48,21 @@ export function noteLines(text, code) {
   return found;
 }
 
+// ### Which of them are docstrings
+//
+// Each with its first and its last line.
+export function docstrings(text, notes) {
+  const lines = text.split("\n");
+  return notes.flatMap(([first, last]) => {
+    const begins = lines.slice(first - 1, last).findIndex((line) => /^\s*[rR]?"""/.test(line));
+    if (begins < 0) return [];
+    const from = first + begins;
+    const isWhole = /""".*"""\s*$/.test(lines[from - 1]);
+    const ends = lines.slice(from, last).findIndex((line) => line.trimEnd().endsWith('"""'));
+    return [[from, isWhole ? from : ends < 0 ? last : from + ends + 1]];
+  });
+}
+
 // ## The column
 //
 // `lineNow` gives the place of a line of the page in the edited text.
@@ -70,10 +85,37 @@ export class Notes {
     for (const { note } of this.taken) this.watch.observe(note);
   }
 
-  static width = wide;
+  static get width() {
+    return wide();
+  }
 
   static get beside() {
-    return wide.matches;
+    return wide().matches;
+  }
+
+  // ### The note of a docstring, as the page has it
+  //
+  // It belongs to the last row that begins above it. What the page can do with a note is left out.
+  ofDocstring(first) {
+    const taken = this.taken.findLast(({ line }) => line < first);
+    if (!taken) return null;
+    const { note, row } = taken;
+    const plain = () => {
+      const copy = note.cloneNode(true);
+      for (const one of copy.querySelectorAll(".uses, .headerlink, .opener")) one.remove();
+      return copy;
+    };
+    const begins = plain();
+    for (const one of begins.querySelectorAll(".katex-html")) one.remove();
+    const title = begins.querySelector(":scope > :is(.definition, h2, h3)") ?? begins;
+    const build = () => {
+      const copy = plain();
+      for (const one of copy.querySelectorAll("[id]")) one.removeAttribute("id");
+      const holder = make("div", { className: `${row.className} open` }, copy);
+      holder.classList.remove("wide", "full");
+      return holder;
+    };
+    return { title: title.textContent.replace(/\s+/g, " ").trim(), make: build };
   }
 
   place() {

@@ -7,7 +7,7 @@ import torch
 
 from livepage.edit.drawing import Axes, Pyplot, Scale
 from livepage.edit.printed import MOST_CHARACTERS, Printed
-from livepage.edit.seen import FIRST, Seen, first_and_mark
+from livepage.edit.seen import FIRST, MOST_CALLS, Seen, first_and_mark
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -36,8 +36,21 @@ def test_each_shape_of_a_line_is_told_once() -> None:
         seen(7, None, "x", torch.ones(length))
     seen(9, None, "pair", (torch.ones(1), {"a": torch.ones(5)}))
     told = seen.told()
-    assert [(one[0], one[1], one[5]) for one in told[7]] == [("x", (2,), 3), ("x", (3,), 1)]
+    assert [(one[0], one[1], one[4]) for one in told[7]] == [("x", (2,), 3), ("x", (3,), 1)]
     assert [one[0] for one in told[9]] == ["pair[0]", "pair[1]['a']"]
+
+
+def test_the_first_calls_of_a_line_are_told_each_with_its_number_and_values() -> None:
+    seen = Seen()
+    for number in range(1, 32):
+        seen(7, None, "x", torch.full((2 + number % 2,), float(number)))
+    odd, even = seen.told()[7]
+    assert (odd[1], odd[4], even[4]) == ((3,), 16, 15)
+    assert [call[0] for call in odd[3]] == [*range(1, 32, 2)][:MOST_CALLS]
+    assert [call[1][0] for call in even[3]] == [str(number) for number in range(2, 31, 2)]
+    for number in range(3):
+        seen(7, None, "x", torch.full((3,), float(number)))
+    assert (len(seen.told()[7][0][3]), seen.told()[7][0][4]) == (MOST_CALLS, 19)
 
 
 def test_a_program_that_prints_for_ever_is_cut() -> None:

@@ -2,6 +2,7 @@ r"""Differences of texts and links that carry them, in Node."""
 
 import difflib
 import random
+from typing import Any
 
 import pytest
 
@@ -89,3 +90,62 @@ def test_a_change_finds_its_place_in_a_page_that_has_grown() -> None:
     assert found == {"text": "zero\n\none\ntwo\n3\nfour", "lost": []}
     given["grown"] = "one\ntwo\nfour"
     assert in_node("link", script, given, EDITOR)["lost"] == [[3, ["three"], ["3"]]]
+
+
+def bound(*calls: tuple[list[int], list[str]]) -> list[Any]:
+    r"""What a line has bound to `x`: a shape and numbers for each call, as the worker tells it."""
+    found: dict[tuple[int, ...], list[Any]] = {}
+    for number, (shape, first) in enumerate(calls, 1):
+        tensor = found.setdefault(tuple(shape), ["x", shape, "float32", [], 0])
+        tensor[3].append([number, first, " ".join(first)])
+        tensor[4] += 1
+    return [*found.values()]
+
+
+ONE, TWO, OTHER, LONG = ([2], ["1", "2"]), ([2], ["3", "4"]), ([2], ["3", "5"]), ([3], ["6"] * 3)
+# The edited run and the page's own, whether the edited one failed, and what is told of the line:
+# in few words, and in full.
+COMPARED = [
+    ([ONE, TWO], [ONE, TWO], False, "[2] 1 2", None),
+    (
+        [ONE, OTHER],
+        [ONE, TWO],
+        False,
+        "call 2: 3 4 → 3 5",
+        ["x, call 2 of 2 [2]: on the page 3 4 → now 3 5"],
+    ),
+    ([LONG], [ONE], False, "[2] → [3]", ["x: on the page [2]: 1 2 → now [3]: 6 6 6"]),
+    ([ONE], [ONE, TWO], False, "[2] 1 2", ["x, call 2 of 2: on the page [2]: 3 4 → now nothing"]),
+    # The edited run ended in an error before the second call.
+    ([ONE], [ONE, TWO], True, "[2] 1 2", None),
+    ([ONE, LONG], [ONE], False, None, ["x, call 2 of 2: on the page nothing → now [3]: 6 6 6"]),
+]
+
+
+def test_a_line_says_what_was_and_what_is_in_each_call_that_differs() -> None:
+    script = """given.map(({ now, own, failed }) => {
+        const known = results.names([], new Map());
+        const [one] = results.compared({ 9: now }, { 7: own }, new Map([[9, 7]]), failed);
+        return [one.differs, results.ending(one, known, 40), results.told(one, known)];
+    })"""
+    given = [
+        {"now": bound(*now), "own": bound(*own), "failed": failed}
+        for now, own, failed, _, _ in COMPARED
+    ]
+    found = in_node("results", script, given, EDITOR)
+    for (differs, ending, told), (*_, short, full) in zip(found, COMPARED, strict=True):
+        assert differs == (full is not None)
+        assert short is None or ending == short
+        assert full is None or told == full
+
+
+def test_the_docstrings_of_a_page_are_found_among_its_notes() -> None:
+    page = [
+        *('r"""', "A page", '"""', "", "def f():", '    r"""', "    ## F", "", '    """'),
+        *("    # Why.", "    return 1", "", "class A:", '    """One line."""', "    x = 1"),
+    ]
+    notes = [[1, 3], [6, 10], [14, 14]]
+    script = "notes.docstrings(given.text, given.notes)"
+    given = {"text": "\n".join(page), "notes": notes}
+    found = in_node("notes", script, given, EDITOR)
+    assert found == [[1, 3], [6, 9], [14, 14]]
