@@ -341,6 +341,11 @@ class Flow:
                     edge = read.setdefault((id(start), id(box)), Edge(start, box, []))
                     edge.shapes += [shape] if shape not in edge.shapes else []
         self.boxes[:0] = made.values()
+        for name, box in self._also_returned([edge.source for edge in read.values()]):
+            end = Box(f"{name}, returned", "", set(), outside=True)
+            shape = self._axes(self.graph["nodes"][max(box.nodes)]["name"])
+            read[id(box), id(end)] = Edge(box, end, [shape])
+            self.boxes.append(end)
         results = [box for box in self.boxes if not any(e.source is box for e in read.values())]
         for box in results:
             box.shapes = (
@@ -349,6 +354,34 @@ class Flow:
         for edge in read.values():
             edge.source.shapes += [one for one in edge.shapes if one not in edge.source.shapes]
         return list(read.values())
+
+    def _also_returned(self, read: Sequence[Box]) -> list[tuple[str, Box]]:
+        r"""
+        Boxes that are read here and returned as well, each with its name: `return x, value`. What
+        takes the result is on another page, so no node tells of it.
+        """
+        results = [
+            box.line for box in self.boxes if box.line and not any(one is box for one in read)
+        ]
+        function = self._function(results[-1]) if results else None
+        ends = (
+            [one for one in ast.walk(function) if isinstance(one, ast.Return)] if function else []
+        )
+        value = max(ends, key=lambda end: end.lineno).value if ends else None
+        names = [one.id for one in getattr(value, "elts", []) if isinstance(one, ast.Name)]
+        found = []
+        for name in names:
+            bound = [
+                box
+                for box in self.boxes
+                if name in box.name.split(", ")
+                and box.line
+                and self._function(box.line) is function
+            ]
+            last_one = max(bound, key=lambda box: box.line or 0, default=None)
+            if last_one is not None and any(one is last_one for one in read):
+                found.append((name, last_one))
+        return found
 
     def _read(self) -> Iterator[tuple[Box, str]]:
         r"""

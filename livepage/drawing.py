@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from html import escape
 
 # In units of the drawing: its width; the width of a character of a name, and of a smaller one.
-WIDTH, LETTER, SMALL = 360, 6.7, 5.45
+WIDTH, LETTER, SMALL = 360, 6.7, 6.05
 # Heights of a name, of a smaller line, of what is above and below, and between two tracks of lines.
-NAME, LINE, PAD, TRACK = 13, 11, 5, 5
+NAME, LINE, PAD, TRACK = 13, 12, 5, 5
 LANE, GAP, MOST_WIDE = 7, 8, 3
 
 # A page has no more boxes than that, unless it has more lines that call nothing.
@@ -354,7 +354,7 @@ def drawn(box: Box) -> str:
         if not one:
             small, y = True, y - 1
             continue
-        size = "9" if small else "11"
+        size = "10" if small else "11"
         text.append(
             f'<text x="{box.middle:.1f}" y="{y:.1f}" fill="currentColor" text-anchor="middle" '
             f'font-family="monospace" font-size="{size}">{escape(one)}</text>'

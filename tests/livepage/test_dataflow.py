@@ -194,6 +194,17 @@ def test_edges_are_what_a_line_reads(graph: dict[str, Any]) -> None:
     assert {shape for edge in flow.edges for shape in edge.shapes} == {"seq_len × d"}
 
 
+def test_what_is_read_and_returned_as_well_has_a_box_at_its_end(graph: dict[str, Any]) -> None:
+    own = {(one.source.line, one.target.name) for one in Flow(graph, SOURCE).edges}
+    more = SOURCE.replace(
+        "return self.output(answers + y)", "return self.output(answers + y), answers"
+    )
+    flow = Flow(graph, more)
+    found = {(one.source.line, one.target.name) for one in flow.edges}
+    assert found - own == {(FORWARD["answers"], "answers, returned")} and own < found
+    assert flow.boxes[-1].outside and flow.boxes[-1].line is None
+
+
 def test_layers_in_a_loop_of_the_page_are_one_box() -> None:
     graph = Graph()
     before = "tokens"
