@@ -6,8 +6,9 @@ summary: What stands at the end of a line of code, and what a reader who points 
 
 The end of a line has room for a few letters. So a shape stands there once: a line whose name had
 the same shape before shows nothing. A line that had three shapes, in a loop or in several calls,
-shows the first one and `(+2)`. Point at it to read all of them, with the full names of their axes;
-a screen reader reads that too.
+shows the first one and `(+2)`. A line that made more tensors than it has room for ends in “…”.
+Point at it to read all of them, with the full names of their axes and what the sign means; a screen
+reader reads that too.
 
 The shape of attention scores has four axes: `seq_len_q`, `seq_len_k`, `batch_size` and `heads`. In
 full it is longer than most lines of code. In letters it is `i j b h`, and fits at the end of the
@@ -52,7 +53,7 @@ class Shape:
     ## What a line shows
 
     * `short` stands at its end, in letters; it is empty if there is no room at all
-    * `full` has every shape with the names of its axes, one tensor a line
+    * `full` has every shape with the names of its axes, one tensor a line, and what the signs mean
     """
 
     short: str
@@ -126,7 +127,7 @@ class PageShapes:
         for kept in range(len(parts), -1, -1):
             shown = " · ".join([*parts[:kept], *(["…"] if kept < len(parts) else [])])
             if len(shown) <= room:
-                return Shape(shown, _full(tensors))
+                return Shape(shown, "\n".join([_full(tensors), *_signs(shown)]))
         return Shape("", _full(tensors))
 
 
@@ -142,6 +143,17 @@ def _full(tensors: dict[str, Shapes]) -> str:
         f"{name}: " + " or ".join(f"[{', '.join(shape)}]" for shape in shapes)
         for name, shapes in tensors.items()
     )
+
+
+def _signs(shown: str) -> Iterator[str]:
+    r"""
+    What the signs in a shape mean, a sentence each.
+    """
+    for more in sorted(set(re.findall(r"\(\+(\d+)\)", shown)), key=int):
+        shapes = "one more shape" if more == "1" else f"{more} more shapes"
+        yield f"(+{more}): in other calls, or other rounds of a loop, there was {shapes}."
+    if "…" in shown:
+        yield "…: the line made more tensors than there is room for."
 
 
 def _returned(tree: ast.Module) -> dict[int, str]:

@@ -51,7 +51,18 @@ async function tellName(link) {
 async function tellTensors(line) {
   const panel = import("../../../livepage/assets/panel.js");
   const [{ tensors }, { tell }] = await Promise.all([about(location.href), panel]);
-  return Promise.all((tensors[line.id.slice(1)] ?? []).map((tensor) => tell(...tensor)));
+  const told = (tensors[line.id.slice(1)] ?? []).map((tensor) => tell(...tensor));
+  return [...(await Promise.all(told)), ...signs(line)];
+}
+
+/**
+ * What “(+1)” and “…” mean at the end of a line: the build has put it into what a screen reader reads.
+ *
+ * @param {HTMLElement} line
+ */
+function signs(line) {
+  const said = line.querySelector(".shape").getAttribute("aria-label").split("\n");
+  return said.filter((one) => /^(\(\+|…)/.test(one)).map((one) => make("p", {}, one));
 }
 
 /**

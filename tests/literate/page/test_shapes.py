@@ -89,8 +89,17 @@ def test_a_shape_is_shown_where_it_is_new() -> None:
 def test_all_shapes_are_told_with_the_names_of_their_axes_and_the_letters_in_the_legend() -> None:
     made = page("x, y = z", {1: [("x", "heads seq_len*2"), ("x", "heads*heads"), ("y", "")]})
     (shape,) = made.lines.values()
-    assert shape.full == "x: [heads, seq_len*2] or [heads*heads]\ny: []"
+    told, sign = shape.full.rsplit("\n", 1)
+    assert told == "x: [heads, seq_len*2] or [heads*heads]\ny: []"
+    assert sign == "(+1): in other calls, or other rounds of a loop, there was one more shape."
     assert made.legend == {"seq_len": "i", "heads": "h"}
+
+
+def test_three_dots_say_that_there_are_more_tensors() -> None:
+    told = {1: [("left", "seq_len"), ("right", "heads"), ("right", "3"), ("right", "2")]}
+    (shape,) = page(f"left, right = {'f' * 60}(x)", told).lines.values()
+    assert shape.short == "left i · …"
+    assert shape.full.splitlines()[2:] == ["…: the line made more tensors than there is room for."]
 
 
 @pytest.mark.parametrize(
