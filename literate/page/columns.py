@@ -36,6 +36,9 @@ BLOCK, COLUMN = 44, 20.0
 # least that a band must save.
 LINE, HEADING, FORMULA, PARAGRAPH, BELOW, ROW, SAVED = 20.0, 33.0, 48.0, 7.0, 8.0, 6.0, 30.0
 
+# So many words are lower than the picture beside them.
+FEW_WORDS = 90
+
 
 @dataclass(frozen=True)
 class Beside:
@@ -104,6 +107,17 @@ def is_wide(note: Note, shown: str, formulas: Iterable[str]) -> bool:
     if note.kind != "docstring":
         return False
     return "<figure" in shown or any(block.kind == "table" for block in parsed(note).blocks)
+
+
+def is_pictured(shown: str) -> bool:
+    r"""
+    ## Is a note a picture with few words?
+
+    `shown` is the note as it stands on the page. Side by side, the words would leave most of their
+    column empty; so the caption of the picture joins them.
+    """
+    words = re.sub(r"<figure.*?</figure>", "", shown, flags=re.DOTALL)
+    return shown.count('<span class="drawn"') == 1 and len(words.split()) <= FEW_WORDS
 
 
 def height(note: Note, letters: int) -> float:

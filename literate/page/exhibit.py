@@ -30,6 +30,8 @@ from literate.results.records import Column, Figure, Result, Table
 
 # The macros of the template, as functions.
 HTML: Any = TEMPLATES.get_template("exhibit.html.jinja").module
+# The height of the smallest letters of a picture, in pixels of the page.
+LEAST_LETTER = 10
 
 
 @dataclass(frozen=True)
@@ -177,8 +179,24 @@ def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
     run, now = run_of(result, place, at), since(result, at)
     if isinstance(thing, Table):
         return HTML.figure(_table(thing, at), caption.html, run, now, thing.live, at)
-    content = HTML.picture(thing.picture, html.escape(f"{caption.words}: {thing.title}"))
+    label = html.escape(f"{caption.words}: {thing.title}")
+    content = HTML.picture(thing.picture, label, least_size(thing.picture))
     return HTML.figure(content, caption.html, run, now)
+
+
+def least_size(picture: str) -> tuple[int, int] | None:
+    r"""
+    ## How large a picture must be for its letters to be read
+
+    Width and height in pixels, at which the smallest letters are 10 pixels high; None for a picture
+    without letters. Where there is less room, it is scrolled.
+    """
+    sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)px"', picture)]
+    box = re.search(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"', picture)
+    if not sizes or not box:
+        return None
+    scale = LEAST_LETTER / min(sizes)
+    return math.ceil(float(box[1]) * scale), math.ceil(float(box[2]) * scale)
 
 
 def caption_of(result: Result, place: str) -> Caption:

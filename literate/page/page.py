@@ -23,7 +23,7 @@ from typing import Any
 
 from literate.measuring.measure import Measurement
 from literate.page.changes import Changes
-from literate.page.columns import Beside, bands, is_wide
+from literate.page.columns import Beside, bands, is_pictured, is_wide
 from literate.page.differences import Difference
 from literate.page.elsewhere import Elsewhere
 from literate.page.formulas import Formulas
@@ -192,6 +192,7 @@ def page(
     for row, band in zip(written, bands(columns), strict=True):
         row["kinds"] = _kinds(row["is_module"], band, row["heading"], matter.layout)
         row["kinds"] += " exhibit-row" if row["change"]["code"] else ""
+        row["kinds"] += " pictured" if band and is_pictured(row["note"]) else ""
     title = front_matter.title_of(source)
     cite = posixpath.join(folder(uri), "cite.bib")
     markdown = TEMPLATES.get_template("page.md.jinja").render(

@@ -31,11 +31,13 @@ function addButtons(block) {
 // Whatever scrolls by itself can be reached by the keyboard; what doesn't scroll is no stop.
 const scrolling = new ResizeObserver((entries) => {
   for (const { target } of entries) {
-    if (target.scrollWidth > target.clientWidth) target.setAttribute("tabindex", "0");
+    const isHigh = target.matches(".drawn") && target.scrollHeight > target.clientHeight;
+    const isCut = isHigh || target.scrollWidth > target.clientWidth;
+    if (isCut) target.setAttribute("tabindex", "0");
     else target.removeAttribute("tabindex");
   }
 });
-for (const formula of every(".katex-display")) scrolling.observe(formula);
+for (const one of every(".katex-display, .exhibit .drawn")) scrolling.observe(one);
 
 // They are made when their block comes near what is in view: to make all at once would hold the page up.
 const near = new IntersectionObserver(

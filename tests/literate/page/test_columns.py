@@ -10,6 +10,7 @@ from literate.page.columns import (
     bands,
     formula_width,
     height,
+    is_pictured,
     is_wide,
 )
 from literate.page.formulas import Formulas
@@ -44,6 +45,15 @@ def test_what_does_not_fit_the_column_of_notes_is_wide(
     # A comment explains its line, with a small picture if need be.
     comment = Note("comment", 1, tuple(text.split("\n")))
     assert is_wide(comment, shown, []) == (expected and "```" in text)
+
+
+def test_a_picture_with_few_words_is_told_from_one_with_many_and_from_two() -> None:
+    picture = (
+        '<figure class="exhibit"><span class="drawn"></span><figcaption>A B</figcaption></figure>'
+    )
+    assert is_pictured(f"{WORDS}\n\n{picture}")
+    assert not is_pictured(f"{WORDS * 2}\n\n{picture}")
+    assert not is_pictured(WORDS) and not is_pictured(picture * 2)
 
 
 def headed(words: str, code: int) -> Beside:
