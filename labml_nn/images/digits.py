@@ -7,9 +7,9 @@ terms:
   pixel: One number of an image, here how dark the image is at that place.
 ---
 
-To learn about images we need thousands of them, so small that two cores can train on them. This
-page draws them. A digit is a line through nine points, drawn with a thick pen on a square of eight
-times eight *pixels*. No data set has to be downloaded, and there are as many images as you want.
+To learn about images we need thousands of them, small enough for a CPU. This page draws them. A
+digit is a line through nine points, drawn with a thick pen on a square of eight times eight
+*pixels*, numbers that say how dark a place is. Nothing has to be downloaded.
 
 **In:** digits from 0 to 9, `[batch_size]`, and a generator of random numbers. **Out:** images,
 `[batch_size, 8, 8]`: about 0 where the paper is white, and 1 where there is a line.
@@ -17,11 +17,12 @@ times eight *pixels*. No data set has to be downloaded, and there are as many im
 [Each digit without distortion, and below it three times with
 it](../../results/images.json#figures.digits)
 
-If all sevens were alike, there would be little to learn: a linear layer compares each image with
-one template for each digit. When no digit is distorted, it gets
-[1.000](../../results/images.json#tables.digits.nothing.accuracy) of them right after 800 steps.
-With all distortions it gets [0.651](../../results/images.json#tables.digits.everything.accuracy):
-no single template fits all sevens.
+If all sevens were alike, there would be little to learn. A linear layer has a weight for each
+pixel, ten times: a *template* for each digit, with which it compares the image. When no digit is
+distorted, it gets [1.000](../../results/images.json#tables.digits.nothing.accuracy) of the images
+right after 800 steps of training, and with all distortions
+[0.651](../../results/images.json#tables.digits.everything.accuracy): no single template fits all
+sevens.
 
 """
 
@@ -193,7 +194,8 @@ class Pairs:
         generator = torch.Generator().manual_seed(1_000_000 * self.seed + step)
 
         # No caption twice: if “a four” came twice, both images would fit both captions, but the
-        # loss counts one caption of a batch as right and all others as wrong.
+        # [loss](clip.py#contrastive_loss) counts one caption of a batch as right for an image, and
+        # all others as wrong.
         seen = (~self.unseen).nonzero().flatten()
         chosen = seen[torch.randperm(len(seen), generator=generator)[: self.batch_size]]
         return draw_scenes(self.scenes[chosen], generator), self.texts[:, chosen]

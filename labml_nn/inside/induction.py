@@ -23,7 +23,8 @@ that you know about letters helps: the answer is in the text itself.
 
 A model with *one* layer of attention doesn't learn this. After 600 steps on sequences that repeat,
 its loss where they repeat is [2.967](../../results/induction.json#tables.models.One%20layer.loss)
-nats, and guessing among 32 tokens gives [3.466](../../results/induction.json#values.guessing). With
+nats, and guessing among 32 tokens gives [3.466](../../results/induction.json#values.guessing),
+which is $\ln 32$. With
 *two* layers it is [0.027](../../results/induction.json#tables.models.Two%20layers.loss), and
 [99.96 %](../../results/induction.json#tables.models.Two%20layers.right) of the predictions there
 are right (means of three seeds).
@@ -120,7 +121,8 @@ class AttentionOnly(nn.Module):
     ## Attention alone
 
     The [usual model](../transformers/models.py) without feed-forward networks, normalisations and
-    biases of the projections: a layer adds the outputs of its heads to the stream, and that is all.
+    biases of the projections. Each position has a vector, and each layer adds the outputs of its
+    heads to it. These vectors are the *residual stream*.
 
     [Elhage et al. 2021](https://transformer-circuits.pub/2021/framework/index.html) first described
     such pairs of heads, in models like this one.
@@ -159,7 +161,7 @@ class AttentionOnly(nn.Module):
         r"""
         From `[seq_len, batch_size]` to logits, `[seq_len, batch_size, n_vocab]`.
         """
-        # The residual stream, and the mask that hides later positions.
+        # The stream as it begins, and the mask that hides later positions.
         x = self.embed(tokens)
         mask = causal_mask(len(tokens))
 
@@ -237,7 +239,8 @@ def example(
 
     ### The bump in the loss
 
-    The loss falls slowly for 150 steps, and then drops. The heads appear at the same time:
+    The loss falls slowly for 150 steps, and then drops: a *bump* in its curve. The heads appear at
+    the same time:
 
     [The best induction score and the best previous-token score of any head, in the course of the
     training](../../results/induction.json#figures.score)

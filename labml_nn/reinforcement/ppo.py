@@ -14,22 +14,25 @@ terms:
   PPO: Reinforcement learning with a critic and a clipped ratio.
 ---
 
-[GRPO](grpo.py) gives all tokens of an answer the same advantage. If “`012435;`” is wrong, its first
-three digits are made less likely together with the mistake. *Proximal policy optimisation*, which
-is older, has a second model, the *critic*. It predicts the reward before each token, and so a token
-is judged by how the prediction changes.
+A model learns to sort digits from *rewards*: 1 for a right answer, 0 for a wrong one. An
+*advantage* says how much better an answer was than expected, and [GRPO](grpo.py) gives all tokens
+of an answer the same one. If “`012435;`” is wrong, its first three digits are made less likely
+together with the mistake. *Proximal policy optimisation* (PPO), which is older, has a second model,
+the *critic*. It predicts the reward before each token, and so a token is judged by how the
+prediction changes.
 
 **In:** rewards and predictions, `[n_tokens, batch_size]`. **Out:** an advantage for each token, of
-the same shape, which goes into [the loss of GRPO](grpo.py#grpo_loss). Its clip is from the paper on
-PPO. The advantages are from [another one](https://arxiv.org/abs/1506.02438) (Schulman et al.,
-2015).
+the same shape, which goes into [the loss of GRPO](grpo.py#grpo_loss). The
+[clip](grpo.py#clipped_gain) in that loss, which ends the gain of a token that has become much
+likelier, is from the paper on PPO. The advantages are from [another
+one](https://arxiv.org/abs/1506.02438) (Schulman et al., 2015).
 
 A small example. An answer of three tokens is wrong. Before its tokens the critic predicted 0.5, 0.8
 and 0.2. So the first token raised the prediction by 0.3, the second lowered it by 0.6, and at the
 end 0.2 were expected and the reward was 0. These *surprises*, 0.3, −0.6 and −0.2, are the
-advantages if you trust the critic alone ($\lambda = 0$). If you trust the reward alone
-($\lambda = 1$), the advantage of a token is the reward minus the prediction before it: −0.5, −0.8
-and −0.2. A $\lambda$ between 0 and 1 mixes both.
+advantages if you trust the critic alone. A number $\lambda$ sets how far you do: here it is 0. If
+you trust the reward alone ($\lambda = 1$), the advantage of a token is the reward minus the
+prediction before it: −0.5, −0.8 and −0.2. A $\lambda$ between 0 and 1 mixes both.
 """
 
 import torch
@@ -98,7 +101,7 @@ class Critic(nn.Module):
         self.lam = lam
 
         # It has weights of its own, and learns on its own. (In our run it starts as a copy of the
-        # model after imitation, with a new last layer.)
+        # model that has [imitated](imitation.py) solved questions, with a new last layer.)
         self.optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.0)
 
     def forward(self, questions: Tensor, answers: Tensor) -> Tensor:
@@ -118,7 +121,7 @@ class Critic(nn.Module):
         Advantages for [the loss](grpo.py#grpo_loss), `[n_tokens, batch_size]`. `rewards` are
         `[batch_size]`.
         """
-        # The policy doesn't learn through the critic.
+        # The *policy*, the model that writes the answers, doesn't learn through the critic.
         mask = answer_mask(answers)
         values = self(questions, answers)
         advantages = gae(at_the_end(rewards, mask), values.detach(), lam=self.lam)
@@ -150,10 +153,11 @@ def example(
 
     These are entries of [a list](../../docs/what_did_not_help.md) of such things.
 
-    The critic. PPO comes to [50.7 %](../../results/grpo.json#tables.ways.PPO%20with%20GAE.greedy)
+    The critic. With PPO, the likeliest answer is right for [50.7
+    %](../../results/grpo.json#tables.ways.PPO%20with%20GAE.greedy)
     ([49.0](../../results/grpo.json#tables.ways.PPO%20with%20GAE.low) to
-    [52.2](../../results/grpo.json#tables.ways.PPO%20with%20GAE.high) in three seeds), GRPO to [51.2
-    %](../../results/grpo.json#tables.ways.GRPO.greedy)
+    [52.2](../../results/grpo.json#tables.ways.PPO%20with%20GAE.high) in three seeds) of new
+    questions, with GRPO for [51.2 %](../../results/grpo.json#tables.ways.GRPO.greedy)
     ([47.6](../../results/grpo.json#tables.ways.GRPO.low) to
     [53.0](../../results/grpo.json#tables.ways.GRPO.high)). The second model takes time and memory,
     too. The critic has learned too little to be of use: after 200 steps it knows how often answers
@@ -163,9 +167,9 @@ def example(
     [The mean prediction before each token, of answers with the first mistake at one
     place](../../results/grpo.json#figures.values)
 
-    PPO for language models usually puts the distance to the reference into the reward of each
-    token. Here it is a part of the loss, as in GRPO, so that the advantages alone differ. Left out:
-    a clip for the values, and several steps of the critic.
+    PPO for language models usually puts the distance to the *reference*, the model as it was before
+    this training, into the reward of each token. Here it is a part of the loss, as in GRPO, so that
+    the advantages alone differ. Left out: a clip for the values, and several steps of the critic.
 
     ### Exercises
 

@@ -11,11 +11,13 @@ terms:
   FlexAttention: PyTorch's kernel that takes the change of a score as a function.
 ---
 
-A [kernel in tiles](flash.py) never holds all scores, so nobody can change them on the way. Each
-variant of attention would need a kernel of its own, and few people can write one. FlexAttention
-writes it, from [two functions](score_functions.py) that say what a variant does with a single
-score. Tiles in which the mask hides every score are not computed at all: that is what makes a
-[window](sliding_window.py) fast.
+A *kernel* is a program that a GPU runs at one go. One that computes attention [in tiles](flash.py),
+a block of queries against a block of keys at a time, never holds all scores, so nobody can change
+them on the way. Each variant of attention, such as [ALiBi](../positions/alibi.py), would need a
+kernel of its own, and few people can write one. FlexAttention writes it, from [two
+functions](score_functions.py) that say what a variant does with a single score. Tiles in which the
+mask hides every score are not computed at all: that is what makes a [window](sliding_window.py), in
+which each query sees the nearest keys alone, fast.
 
 **In** and **out** are those of [multi-head attention](../mha.py).
 """
@@ -48,8 +50,9 @@ def flex(
     r"""
     ## FlexAttention
 
-    Takes and returns what [attend](score_functions.py#attend) does, without the weights. Not
-    compiled, it computes all scores, which is good for trying things out.
+    Takes and returns what [attend](score_functions.py#attend) does, without the attention weights.
+    `score_mod` changes a score, and `mask_mod` says whether it counts. Without `torch.compile` it
+    computes all scores, which is good for trying things out.
 
     [64 positions in tiles of 8 under a window of 12: empty tiles are
     skipped](../../../results/memory_drawings.json#figures.block_mask)
@@ -183,7 +186,8 @@ def example(
     r"""
     ## Example
 
-    A soft cap and a window, and a mask besides. Without the kernel, whose making takes seconds.
+    A [soft cap](../variants/soft_cap.py) (no score goes beyond it) and a window, and a mask
+    besides. Without the kernel, whose making takes seconds.
 
     ### Exercises
 

@@ -4,18 +4,19 @@ title: Compare an Attention with PyTorch's
 summary: The weights of any plain attention in another implementation, and how far both differ.
 ---
 
-A test that looks at an attention alone can't know that a scale is wrong: with another scale it is a
-fine attention too, but not that of the paper. Without any scale our model reaches a loss of
+An attention divides its scores by $\sqrt{d_k}$. A test that looks at an attention alone can't know
+that this *scale* is wrong: with another scale it is a fine attention too, but not that of the
+paper. Without any scale our model reaches a loss of
 [2.072](../../../results/mistakes.json#tables.mistakes.Unscaled.printed), which is even lower than
 the [2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed) of the right one.
 Only another implementation with the same weights shows the mistake.
 
-**In:** an attention. **Out:** its four matrices, which [plain code](suspects.py) then uses to
-compute the same output, and a number for how far two outputs differ. Our tests compare the plain
-code with PyTorch's own attention.
+**In:** an attention. **Out:** its four matrices (query, key, value and output), which [plain
+code](suspects.py) then uses to compute the same output, and a number for how far two outputs
+differ. Our tests compare the plain code with PyTorch's own attention.
 
-[The printed loss of each exhibit, beside the right
-one](../../../results/mistakes.json#figures.losses)
+[The printed loss of each mistake in the museum, beside that of the right
+attention](../../../results/mistakes.json#figures.losses)
 """
 
 import math
@@ -41,7 +42,7 @@ def off(found: Tensor, expected: Tensor) -> float:
     # An output's size means nothing by itself. 1e-12 is for outputs that are all zeros.
     difference = (found - expected).abs().max() / (expected.abs().max() + 1e-12)
 
-    # NaN is as wrong as can be, but it is neither above nor below anything.
+    # NaN, which isn't a number, is as wrong as can be, but it is neither above nor below anything.
     return difference.item() if difference.isfinite() else math.inf
 
 
@@ -49,9 +50,9 @@ def roughen(module: nn.Module) -> nn.Module:
     r"""
     ## Weights of some size
 
-    Fresh weights are small, biases often zero, and gains one. Many mistakes don't show then. Here
-    all matrices become random numbers, the same each time, and such numbers are added to biases and
-    gains.
+    Fresh weights are small, biases often zero, and gains (the factors of a normalisation) one. Many
+    mistakes don't show then. Here all matrices become random numbers, the same each time, and such
+    numbers are added to biases and gains.
     """
     # A generator of its own: the caller's random numbers stay as they are.
     generator = torch.Generator().manual_seed(1)

@@ -13,8 +13,12 @@ paper:
 values in which less and less is left of the token itself, layer after layer. Here are three
 changes.
 
-**In:** the residual stream, `[seq_len, batch_size, d_model]`, and, after the first layer, the first
-layer's values. **Out:** what is added to the stream, and this layer's values.
+[The largest score of 32 random tokens, divided by √d_k, as the weights for queries and keys
+grow](../../../results/model_drawings.json#figures.scores)
+
+**In:** the residual stream (a vector for each token, to which every layer adds), `[seq_len,
+batch_size, d_model]`, and, after the first layer, the first layer's values. **Out:** what is added
+to the stream, and this layer's values.
 
 * Queries and keys are **rotated** by their [positions](../rotary.py), so that scores depend on the
   distance.
@@ -22,9 +26,6 @@ layer's values. **Out:** what is added to the stream, and this layer's values.
   says how well directions match, not how large weights are ([Henry et al.
   2020](https://arxiv.org/abs/2010.04245)).
 * The **values of the first layer** are mixed into those of all others.
-
-[The largest score of 32 random tokens, divided by √d_k, as the weights for queries and keys
-grow](../../../results/model_drawings.json#figures.scores)
 """
 
 import math
