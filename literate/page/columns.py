@@ -116,7 +116,7 @@ def is_pictured(shown: str) -> bool:
     `shown` is the note as it stands on the page. Side by side, the words would leave most of their
     column empty; so the caption of the picture joins them.
     """
-    words = re.sub(r"<figure.*?</figure>", "", shown, flags=re.DOTALL)
+    words = re.sub(r"<(figure|math).*?</\1>|<[^>]*>", "", shown, flags=re.DOTALL)
     return shown.count('<span class="drawn"') == 1 and len(words.split()) <= FEW_WORDS
 
 

@@ -32,6 +32,8 @@ from literate.results.records import Column, Figure, Result, Table
 HTML: Any = TEMPLATES.get_template("exhibit.html.jinja").module
 # The height of the smallest letters of a picture, in pixels of the page.
 LEAST_LETTER = 10
+# In units of a picture: with these, one of the usual width fits the half of a page.
+LEAST_ALONE = 8.5
 
 
 @dataclass(frozen=True)
@@ -180,8 +182,21 @@ def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
     if isinstance(thing, Table):
         return HTML.figure(_table(thing, at), caption.html, run, now, thing.live, at)
     label = html.escape(f"{caption.words}: {thing.title}")
-    content = HTML.picture(thing.picture, label, least_size(thing.picture))
+    picture = _larger_letters(thing.picture)
+    content = HTML.picture(picture, label, least_size(picture))
     return HTML.figure(content, caption.html, run, now)
+
+
+def _larger_letters(picture: str) -> str:
+    r"""
+    One or two letters that stand alone, at the edge of a map or in a cell, have room to be larger.
+    """
+    found = r'font-size="([\d.]+)px"([^>]*>[^<>]{1,2}</text>)'
+
+    def larger(match: re.Match[str]) -> str:
+        return f'font-size="{max(LEAST_ALONE, float(match[1])):g}px"{match[2]}'
+
+    return re.sub(found, larger, picture)
 
 
 def least_size(picture: str) -> tuple[int, int] | None:

@@ -295,13 +295,15 @@ def test_the_editor_is_usable_on_every_screen(screen: Page, address: str) -> Non
             "one => one.scrollWidth <= one.clientWidth"
         )
         expect(screen.locator(".editor .cm-content")).not_to_contain_text('r"""')
-        opener = screen.locator(".editor .folded button", has_text="Projection to heads")
+        folded = screen.locator(".editor .folded", has_text="d_model is the number").first
+        opener, note = folded.locator("button"), folded.locator(".note")
         expect(opener).to_have_attribute("aria-expanded", "false")
         opener.click()
         expect(opener).to_have_attribute("aria-expanded", "true")
-        opener = screen.locator(".editor .folded", has_text="d_model is the number")
-        expect(opener.locator("code").first).to_be_visible()
+        expect(note).to_contain_text("heads is the number of heads")
         assert barriers(screen, ".editor") == []
+        opener.click()
+        expect(note).to_have_count(0)
         # Shapes stand below their lines there.
         expect(screen.locator(".editor .cm-content .result").first).to_contain_text(
             re.compile(r"\w")

@@ -52,6 +52,8 @@ def test_a_picture_with_few_words_is_told_from_one_with_many_and_from_two() -> N
         '<figure class="exhibit"><span class="drawn"></span><figcaption>A B</figcaption></figure>'
     )
     assert is_pictured(f"{WORDS}\n\n{picture}")
+    # Formulas are there for eyes and for ears.
+    assert is_pictured(f"{WORDS}<math>{WORDS}</math>{picture}")
     assert not is_pictured(f"{WORDS * 2}\n\n{picture}")
     assert not is_pictured(WORDS) and not is_pictured(picture * 2)
 

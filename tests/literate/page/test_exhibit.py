@@ -162,12 +162,14 @@ def test_a_picture_stands_in_the_page_with_words_for_those_who_do_not_see_it(
 
 
 def test_a_picture_is_never_so_small_that_its_letters_can_not_be_read(tmp_path: Path) -> None:
-    letters = '<text font-size="12px">a</text><text font-size="8px">b</text>'
+    letters = '<text font-size="12px">long</text><text font-size="8px" x="3">name</text>'
+    letters += '<text font-size="6px" x="4">a</text>'
     svg = f'<svg viewBox="0 0 480.5 200">{letters}</svg>'
     figures = {"seen": {"title": "Seen", "picture": svg}}
     one = written(f"[Who sees whom]({FILE}#figures.seen)", tmp_path, figures=figures)
-    # The smaller ones are 10 pixels high when the picture is a quarter larger.
+    # The name is 10 pixels high when the picture is a quarter larger. A letter alone has room.
     assert 'style="--least-width:601px;--least-height:250px"' in one.markdown
+    assert '<text font-size="8.5px" x="4">a</text>' in one.markdown
 
 
 def test_a_table_has_its_digits_and_leads_to_the_pages_it_is_about(tmp_path: Path) -> None:
