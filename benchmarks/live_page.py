@@ -69,7 +69,7 @@ TIMES = """() => {
 PASSES = """async ([page, lengths, rounds]) => {
   const { Model, fetchedJson, learned, numbers } = await import("/assets/model.js");
   const graph = await fetchedJson(page);
-  const model = new Model(graph, numbers(page, learned(graph.weights)));
+  const model = new Model(graph, numbers(graph, page, learned(graph.weights)));
   const found = [];
   for (const length of lengths) {
     const text = graph.text.repeat(9).slice(0, length);

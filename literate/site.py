@@ -322,8 +322,12 @@ def generated(settings: Settings) -> dict[str, str | bytes]:
     swapped = sheet.replace("font-display:block", "font-display:swap")
     faces = {f"assets/fonts/{name}": content for name, content in fonts.files(settings)}
     made = {"assets/katex/katex.min.css": swapped, **faces, **live(settings, Live.files)}
-    editor = edit(settings)
-    return made | ({f"{EDITOR}/sources/index.json": editor.index()} if editor else {})
+    if editor := edit(settings):
+        # The kernels come with the editor, too.
+        for place, _ in editor.files():
+            made.pop(place, None)
+        made[f"{EDITOR}/sources/index.json"] = editor.index()
+    return made
 
 
 def live(settings: Settings, ask: Callable[[Live], dict[str, Any]]) -> dict[str, Any]:

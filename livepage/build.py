@@ -24,6 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from livepage.dataflow import drawing
+from livepage.edit.files import place_of_kernels
 from livepage.places import to_lines
 from livepage.steps import steps
 
@@ -249,6 +250,7 @@ class Live:
         return {
             "symbols": values["symbols"],
             "seq_len": entry["config"]["seq_len"],
+            "kernels": PurePosixPath(place_of_kernels(KERNELS.read_bytes())).name,
             "weights": entry["file"],
             "bytes": entry["bytes"],
             "text": self.text,
@@ -265,7 +267,8 @@ class Live:
         """
         values = self.recorded()
         self.export(values["models"], self.wanted(), report)
-        found = {"assets/kernels.wasm": KERNELS.read_bytes()}
+        kernels = KERNELS.read_bytes()
+        found = {place_of_kernels(kernels): kernels}
         graphs = {place: (one["maker"], one["model"]) for place, one in self.graphs.items()}
         contents = {place: self.graph(*key, values) for place, key in graphs.items()}
         for path, name in self.pages.items():

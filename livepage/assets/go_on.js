@@ -19,7 +19,7 @@ async function fetchedModel(form, report) {
   const address = new URL(form.dataset.graph, document.baseURI).href;
   const graph = await fetchedJson(address);
   const weights = learned(graph.weights, (bytes) => report(bytes / graph.bytes));
-  const model = new Model(graph, numbers(address, weights));
+  const model = new Model(graph, numbers(graph, address, weights));
   await model.loaded;
   return { graph, model, seed: 0 };
 }

@@ -5,7 +5,11 @@
 
 import { make } from "./elements.js";
 
-/** @typedef {import("./interpreter.js").Graph} Graph */
+/**
+ * `kernels` is the name of the file that the graph is run with.
+ *
+ * @typedef {import("./interpreter.js").Graph & { kernels: string }} Graph
+ */
 /** @typedef {{ kernels: ArrayBuffer, weights: ArrayBuffer, constants: ArrayBuffer }} Files */
 
 // ## Files
@@ -39,21 +43,22 @@ export async function fetched(address, report = () => {}) {
 export const learned = (name, report) =>
   fetched(new URL(`weights/${name}`, import.meta.url).href, report);
 
-// The kernels, which all graphs share.
+// The kernels, which all graphs share; so does the editor, whose address is the same.
 /** @type {Promise<ArrayBuffer> | undefined} */
 let kernels;
 
 /**
- * What the graph at an address is run with: the kernels, the weights, when they have come, and its
- * constants, which stand beside it.
+ * What a graph is run with: the kernels, the weights, when they have come, and its constants, which
+ * stand beside it at its address.
  *
+ * @param {Graph} graph
  * @param {string} address
  * @param {Promise<ArrayBuffer>} weights
  * @returns {Promise<Files>}
  */
-export async function numbers(address, weights) {
+export async function numbers(graph, address, weights) {
   const beside = fetched(address.replace(/json$/, "safetensors"));
-  kernels ??= fetched(new URL("kernels.wasm", import.meta.url).href);
+  kernels ??= fetched(new URL(graph.kernels, import.meta.url).href);
   // If they didn't come, they are fetched at the next try.
   kernels.catch(() => (kernels = undefined));
   const [first, constants, loops] = await Promise.all([weights, beside, kernels]);

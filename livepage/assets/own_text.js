@@ -63,7 +63,7 @@ async function begin(panel, address, bar) {
     styled(new URL("own_text.css", import.meta.url)),
   ]);
   bar.total(graph.bytes);
-  const files = numbers(address, learned(graph.weights, bar.report));
+  const files = numbers(graph, address, learned(graph.weights, bar.report));
   const own = new OwnText(panel, graph, new Model(graph, files));
   own.again().catch(() => own.element.remove());
   // Where the reader was, if the text comes by that line; else at the first step.

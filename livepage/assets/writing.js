@@ -42,7 +42,9 @@ export async function start(figure, button) {
     ]);
     bar.total(graphs[0].bytes);
     const weights = learned(graphs[0].weights, bar.report);
-    const files = await Promise.all(addresses.map((address) => numbers(address, weights)));
+    const files = await Promise.all(
+      addresses.map((address, at) => numbers(graphs[at], address, weights)),
+    );
     const models = graphs.map((graph, at) => new Model(graph, Promise.resolve(files[at])));
     await Promise.all(models.map((model) => model.loaded));
     bar.element.replaceWith(new Writing(graphs[0], models).element);

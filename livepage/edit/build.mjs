@@ -9,6 +9,7 @@
 // * `scripts` is the folder of the scripts, and `trim` the module that makes the library smaller
 // * `wanted` are names of modules of the standard library, and `files` those of the archive of
 //   modules: pairs of a name and a place
+// * `kernels` is the address of the kernels, from the folder of the scripts
 //
 // One answer: the wanted modules that are `missing`.
 
@@ -16,7 +17,9 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 
-const { root, out, scripts, trim, wanted, files } = JSON.parse(fs.readFileSync(0, "utf-8"));
+const { root, out, scripts, trim, wanted, files, kernels } = JSON.parse(
+  fs.readFileSync(0, "utf-8"),
+);
 const require = createRequire(path.join(root, "package.json"));
 const pyodide = path.dirname(require.resolve("pyodide/package.json"));
 
@@ -25,7 +28,10 @@ const pyodide = path.dirname(require.resolve("pyodide/package.json"));
 // The worker loads Pyodide's own script, which lies beside it as it came.
 const { info } = JSON.parse(fs.readFileSync(path.join(pyodide, "pyodide-lock.json"), "utf-8"));
 const options = {
-  define: { LOCK: JSON.stringify({ info, packages: {} }) },
+  define: {
+    LOCK: JSON.stringify({ info, packages: {} }),
+    KERNELS: JSON.stringify(kernels),
+  },
   ...{
     bundle: true,
     minify: true,

@@ -11,6 +11,8 @@ stands in for torch. **Out:** files for the site, in two folders:
   So a browser can keep it for good, and never mixes the old with the new.
 * The sources lie under the names that they have in the package.
 
+The kernels lie beside them, because a page that [runs](../build.py#Live) needs them, too.
+
 To make the first folder takes some seconds. It is kept under a hash of all that it depends on.
 """
 
@@ -26,6 +28,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.util import find_spec
+from os.path import relpath
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -33,6 +36,9 @@ LIVEPAGE = HERE.parent
 
 # Where the files go on the site.
 PLACE = "assets/edit"
+
+# What the stand-in calls its kernels.
+KERNELS = "kernels.wasm"
 
 # What runs in the browser, beside the stand-in and the sources themselves.
 RUNS = (
@@ -200,7 +206,10 @@ class Edit:
         ### The files of the site, by their places
         """
         for one in sorted(self.made.iterdir()):
-            yield f"{PLACE}/{self.made.name}/{one.name}", one
+            if one.name == KERNELS:
+                yield place_of_kernels(one.read_bytes()), one
+            else:
+                yield f"{PLACE}/{self.made.name}/{one.name}", one
         for path, file in self.sources().items():
             yield f"{PLACE}/sources/{path}", file
 
@@ -261,6 +270,7 @@ class Edit:
                 modules.append((file.relative_to(stand_in).as_posix(), str(file)))
             elif file.is_file():
                 shutil.copyfile(file, new / file.name)
+        kernels = place_of_kernels((new / KERNELS).read_bytes())
         request = {
             "root": str((self.root / self.npm).resolve()),
             "out": str(new),
@@ -268,9 +278,20 @@ class Edit:
             "trim": str(HERE / "trim.py"),
             "wanted": sorted(self.library() | standard(Path(place) for _, place in modules)),
             "files": modules,
+            "kernels": relpath(kernels, f"{PLACE}/HASH"),
         }
         command = [self.node, str(HERE / "build.mjs")]
         run(command, self.root, "the editor can't be built", json.dumps(request))
+
+
+def place_of_kernels(content: bytes) -> str:
+    r"""
+    ## Where the kernels are on the site
+
+    Once for all that run on them: what the editor has fetched, a page that runs finds in the
+    browser's cache. The name changes with the content.
+    """
+    return f"assets/kernels-{sha256(content).hexdigest()[:12]}.wasm"
 
 
 def run(command: Sequence[str], folder: Path, failed: str, asked: str = "") -> str:

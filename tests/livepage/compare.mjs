@@ -11,9 +11,11 @@ const script = (name) => import(pathToFileURL(at(`assets/${name}.js`)));
 const { startKernels } = await script("kernels");
 const { readSafetensors, run, tensorsOf } = await script("interpreter");
 const { read } = await script("tensors");
-await startKernels(bytes("assets/kernels.wasm"));
 
 const text = (ids) => ({ shape: [ids.length, 1], data: Float64Array.from(ids), dtype: "int64" });
+const { ids, logits, writing } = json("expected.json");
+await startKernels(bytes(`assets/${json(`${writing.whole}.json`).kernels}`));
+
 const load = (place) => {
   const graph = json(`${place}.json`);
   const weights = readSafetensors(bytes(`assets/weights/${graph.weights}`));
@@ -36,7 +38,6 @@ function apart(found, expected) {
     : 1e9;
 }
 
-const { ids, logits, writing } = json("expected.json");
 const lengths = {};
 const wrong = {};
 for (const [place, expected] of Object.entries(logits)) {

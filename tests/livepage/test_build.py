@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from livepage.build import Live, LiveError
+from livepage.build import KERNELS, Live, LiveError
+from livepage.edit.files import place_of_kernels
 
 MODELS = """\
 import torch
@@ -84,7 +85,7 @@ def test_a_page_gets_its_graph_its_constants_and_the_weights(project: Path) -> N
     assert found.keys() == {
         "sub/models/live.json",
         "sub/models/live.safetensors",
-        "assets/kernels.wasm",
+        place_of_kernels(KERNELS.read_bytes()),
         "assets/weights/small.safetensors",
     }
     graph = json.loads(found["sub/models/live.json"])

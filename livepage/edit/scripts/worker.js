@@ -40,7 +40,8 @@ async function start({ sources, files, first, wanted }) {
   const address = (path) => `${sources}${path}`;
   const coming = Promise.all(first.map(async (path) => [path, await bytes(address(path))]));
   const archive = bytes(here("python.zip"));
-  const module = bytes(here("kernels.wasm"));
+  // The build knows their name, which changes with their content.
+  const module = bytes(here(KERNELS));
   python = await loadPyodide({
     indexURL: here("."),
     stdLibURL: here("python_stdlib.zip"),
