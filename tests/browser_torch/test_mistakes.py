@@ -30,9 +30,13 @@ def test_all_mistakes_train_alike() -> None:
     assert [name for name, told in found.items() if told == right] == []
 
 
-# After two softmaxes the gradient is so small that Adam divides rounding by rounding: that training
-# goes other ways in the fifth digit after 70 steps.
+# With two softmaxes the training is chaotic. At the page's size PyTorch in single precision is 1e-5
+# away from itself in double precision after 52 steps, and 2e-2 after 190. The stand-in is 1e-5 away
+# after 57.
 @pytest.mark.whole
-@pytest.mark.parametrize("name", ["RightAttention", "MaskUnused", "ViewForSplit"])
-def test_two_hundred_steps_of_a_mistake_train_alike(name: str) -> None:
-    check(200, name)
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [("RightAttention", 200), ("MaskUnused", 200), ("ViewForSplit", 200), ("SoftmaxTwice", 40)],
+)
+def test_many_steps_of_a_mistake_train_alike(name: str, steps: int) -> None:
+    check(steps, name)
