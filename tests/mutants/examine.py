@@ -3,10 +3,11 @@ r"""Break a page in every way that one line allows, and see whether its tests no
     python -m tests.mutants labml_nn/transformers/mha.py labml_nn/transformers/rms_norm.py
 
 Each mutant of a page, which `mutations.py` makes, meets the tests of that page alone: those
-of `tests/` under the same path. What they don't notice has survived, and is printed with the line
-as it was and as it became. Mutants that compute the same as the page are listed, with the reason,
-in `equivalent.toml`; an entry there that fits no mutant, or that the tests do notice,
-is an error. The exit status is 1 if a mutant survived, 2 if something else is wrong.
+of `tests/` under the same path, or those that `judges.toml` names. What they don't notice has
+survived, and is printed with the line as it was and as it became. Mutants that compute the same as
+the page are listed, with the reason, in `equivalent.toml`; an entry there that fits no mutant, or
+that the tests do notice, is an error. The exit status is 1 if a mutant survived, 2 if something
+else is wrong.
 
 Everything that pages and tests import from elsewhere is imported once. Then each mutant has a
 process of its own, a fork, in which the changed text is what is imported as the page. No file is
@@ -35,6 +36,7 @@ from typing import Any
 from tests.mutants.mutations import Mutant, mutants, spread
 
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
+JUDGES = Path(__file__).with_name("judges.toml")
 # One mutant that asks for all memory there is would take the others with it.
 MEMORY = 12 * 2**30
 OK = 0  # the exit status of pytest
@@ -78,6 +80,14 @@ def own_tests(page: Path) -> Path:
     return Path("tests") / page.with_name(f"test_{page.stem.strip('_')}.py")
 
 
+def judges(page: Path, listed: Path = JUDGES) -> list[Path]:
+    r"""The files of tests that a mutant of the page meets, in this order: those that the table
+    names, else the page's own.
+    """
+    named = tomllib.loads(listed.read_text()).get(page.as_posix())
+    return [Path(name) for name in named] if named else [own_tests(page)]
+
+
 def read_equivalents(path: Path = EQUIVALENT) -> list[Equivalent]:
     return [Equivalent(**entry) for entry in tomllib.loads(path.read_text()).get("mutant", [])]
 
@@ -106,7 +116,9 @@ class Watch:
     pytest_collectreport = pytest_runtest_logreport
 
 
-def run_tests(page: Path, source: str | None, folder: str) -> tuple[int, str, list[str]]:
+def run_tests(
+    page: Path, source: str | None, tests: list[Path], folder: str
+) -> tuple[int, str, list[str]]:
     r"""Pytest's exit status, the first failed test, and the modules that were loaded meanwhile."""
     import pytest
 
@@ -114,7 +126,7 @@ def run_tests(page: Path, source: str | None, folder: str) -> tuple[int, str, li
     if source is not None:
         instead(str(Path.cwd() / page), source)
     own = ["-o", f"cache_dir={folder}/cache", f"--basetemp={folder}/{os.getpid()}"]
-    arguments = ["-x", "-q", "--tb=no", "--no-header", *own, str(own_tests(page))]
+    arguments = ["-x", "-q", "--tb=no", "--no-header", *own, *map(str, tests)]
     status = int(pytest.main(arguments, plugins=[watch]))
     return status, watch.first, list(sys.modules)
 
@@ -190,6 +202,7 @@ def examine(
     jobs: int = 0,
     limit: float = 0.0,
     listed: Path = EQUIVALENT,
+    judging: Path = JUDGES,
 ) -> Outcome:
     r"""Make the mutants of a page, and run its tests on each. Zeros stand for what is usual.
 
@@ -209,8 +222,10 @@ def examine(
                 f"{entry.original!r} -> {entry.mutated!r} is in the list of equivalents, and "
                 f"{count} mutants are like it" + ("; say which `definition`" if count else "")
             )
-    if not own_tests(page).exists():
-        outcome.wrong.append(f"there is no {own_tests(page)}")
+    tests = judges(page, judging)
+    missing = [f"there is no {file}" for file in tests if not file.exists()]
+    if missing:
+        outcome.wrong += missing
         return outcome
 
     # The page as it is, which has to pass, and shows what there is to import. Once more then, to
@@ -218,12 +233,13 @@ def examine(
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     for _ in range(2):
         first, start = Children(1), time.monotonic()
-        first.start(0, 600, lambda: run_tests(page, None, folder))
+        first.start(0, 600, lambda: run_tests(page, None, tests, folder))
         found = first.all()[0]
         usual = time.monotonic() - start
         if isinstance(found, int) or found[0] != OK:
             failed = "no answer" if isinstance(found, int) else found[1]
-            outcome.wrong.append(f"{own_tests(page)} fails on the page as it is: {failed}")
+            names = ", ".join(map(str, tests))
+            outcome.wrong.append(f"{names} fails on the page as it is: {failed}")
             return outcome
         warm_up(found[2])
     gc.collect()
@@ -232,7 +248,7 @@ def examine(
     limit = limit or 20 + 8 * usual
     children = Children(jobs)
     for number, one in enumerate(chosen):
-        children.start(number, limit, lambda one=one: run_tests(page, one.source, folder))
+        children.start(number, limit, lambda one=one: run_tests(page, one.source, tests, folder))
     for number, result in sorted(children.all().items()):
         one = chosen[number]
         same = any(entry.fits(one) for entry in entries)
@@ -281,15 +297,17 @@ def main() -> int:
     option("--jobs", type=int, default=0, help="processes at a time; all cores else")
     option("--limit", type=float, default=0.0, help="seconds for one mutant")
     option("--equivalent", type=Path, default=EQUIVALENT, help="the list of these")
+    option("--judges", type=Path, default=JUDGES, help="which tests a page has, if not its own")
     option("--verbose", action="store_true", help="show those that were killed, too")
     arguments = parser.parse_args()
 
     compiled = tempfile.TemporaryDirectory()
     prepare(compiled.name)
-    options = arguments.most, arguments.jobs, arguments.limit, arguments.equivalent
+    options = arguments.most, arguments.jobs, arguments.limit
+    lists = arguments.equivalent, arguments.judges
     outcomes = []
     for page in arguments.pages:
-        outcomes.append(examine(page, compiled.name, *options))
+        outcomes.append(examine(page, compiled.name, *options, *lists))
         show(outcomes[-1], arguments.verbose)
     if any(outcome.wrong for outcome in outcomes):
         return 2

@@ -2,13 +2,14 @@ r"""The tool that breaks pages: which mutants it makes, and what it says of test
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from tests.literate.projects import run, write
-from tests.mutants.examine import Equivalent, read_equivalents
+from tests.mutants.examine import JUDGES, Equivalent, judges, own_tests, read_equivalents
 from tests.mutants.mutations import mutants, spread
 
 PAGE = '''r"""A page."""
@@ -120,16 +121,34 @@ def test_each_entry_of_the_list_gives_a_reason_is_there_once_and_can_name_a_defi
     assert len(set(entries)) == len(entries)
 
 
-def tool(folder: Path, test: str, same: Iterable[tuple[str, str]] = ()) -> tuple[int, str]:
-    r"""The status of the tool, and what it says of the page; with these listed as equivalent."""
+def test_each_page_of_the_table_of_judges_is_there_and_so_are_its_tests() -> None:
+    table = tomllib.loads(JUDGES.read_text())
+    for page, tests in table.items():
+        assert all(Path(file).exists() for file in (page, *tests))
+        assert judges(Path(page)) == [Path(file) for file in tests] != [own_tests(Path(page))]
+    assert judges(Path("pages/toy.py")) == [Path("tests/pages/test_toy.py")]
+
+
+def tool(
+    folder: Path, test: str, same: Iterable[tuple[str, str]] = (), judges: str = ""
+) -> tuple[int, str]:
+    r"""The status of the tool, and what it says of the page; with these listed as equivalent, and
+    this table of judges.
+    """
     listed = "".join(
         f"[[mutant]]\npage = 'pages/toy.py'\nreason = 'so it is'\noriginal = '{original}'\n"
         f"mutated = '{mutated}'\n"
         for original, mutated in same
     )
-    files = {"pages/toy.py": PAGE, "tests/pages/test_toy.py": test, "listed.toml": listed}
+    files = {
+        "pages/toy.py": PAGE,
+        "tests/pages/test_toy.py": test,
+        "listed.toml": listed,
+        "judges.toml": judges,
+    }
     write(folder, files)
-    options = ("--equivalent", "listed.toml", "--verbose", "--limit", "8")
+    tables = ("--equivalent", "listed.toml", "--judges", "judges.toml")
+    options = (*tables, "--verbose", "--limit", "5")
     done = run(folder, "tests.mutants", "pages/toy.py", *options)
     assert (folder / "pages/toy.py").read_text() == PAGE
     return done.returncode, done.stdout
@@ -158,6 +177,12 @@ def test_what_tests_let_pass_is_shown_or_listed(tmp_path: Path) -> None:
 
 
 def test_tests_that_fail_on_the_page_itself_prove_nothing(tmp_path: Path) -> None:
-    status, said = tool(tmp_path, TEST.replace("9", "8"))
+    wrong = TEST.replace("9", "8")
+    write(tmp_path, {"tests/pages/test_more.py": wrong.replace("test_power", "test_more")})
+    files = ["tests/pages/test_toy.py", "tests/pages/test_more.py"]
+    status, said = tool(tmp_path, TEST, judges=f"'pages/toy.py' = {files}")
     assert status == 2
-    assert "tests/pages/test_toy.py fails on the page as it is: test_power" in said
+    assert f"{', '.join(files)} fails on the page as it is: test_more" in said
+    status, said = tool(tmp_path, TEST, judges="'pages/toy.py' = ['tests/none.py']")
+    assert status == 2
+    assert "pages/toy.py: there is no tests/none.py\n" in said

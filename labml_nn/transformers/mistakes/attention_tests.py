@@ -161,15 +161,15 @@ def find_mistakes(
 
         # Each attention takes its mask in its own way, so only you can say how.
         if masked:
-            padded = padding_hides(lambda x, mask: masked(attention.eval(), x, mask), x)
+            padded = padding_hides(lambda x, mask: masked(attention, x, mask), x)
             found["padding_hides"] = padded
 
         # A cache and positions are those of any other model, with vectors for tokens.
         if read or shifted:
             whole = Whole(attention, x, x, predict=call, read=read, shifted=shifted)
-            # Without a cache of yours, only the positions are tried.
+            # Without a cache, or without such positions, one of the two has nothing to say.
             with torch.no_grad():
-                found |= run_tests(CACHE_TESTS if read else CACHE_TESTS[1:], whole)
+                found |= run_tests(CACHE_TESTS, whole)
 
     # An empty sentence is a test that has passed.
     return {name: sentence for name, sentence in found.items() if sentence}

@@ -33,9 +33,9 @@ def cache_agrees(whole: Whole) -> str:
     model, inputs = whole.rough(), whole.inputs
     length = inputs.shape[1]
 
-    # Half of the text is the prompt. The rest comes one by one, or in two parts.
+    # Half of the text is the prompt, or all of it. The rest comes one by one, or in two parts.
     # (With an odd number of tokens, one part is longer than the other.)
-    n = length // 2
+    n = max(1, length // 2)
     rest = length - n
     ways = {
         "a prompt": [n] + [1] * rest,

@@ -35,6 +35,9 @@ def other_tokens(tokens: Tensor) -> Tensor:
     """
     # One more, and after the largest the smallest.
     low, high = tokens.min(), tokens.max()
+    # Nothing would change, so nothing could be found.
+    if low == high:
+        raise ValueError("all tokens are the same: take a text in which they differ")
     return (tokens - low + 1) % (high - low + 1) + low
 
 

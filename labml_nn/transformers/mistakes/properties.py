@@ -45,15 +45,16 @@ def same_twice(attention: nn.Module, run: Run, x: Tensor) -> str:
     return "two calls in evaluation differ: dropout is on. `dropout(x, p)` needs `self.training`"
 
 
-def gradient(run: Run, x: Tensor, rows: slice, positions: slice) -> Tensor:
+def gradient(run: Run, x: Tensor, place: int | tuple[int | slice, int]) -> Tensor:
     r"""
-    ## What some outputs depend on
+    ## What the outputs at a place depend on
 
-    Inputs that matter to them have a gradient, whatever the weights are.
+    The place is a sequence, or a position of one or of all sequences. Inputs that matter have a
+    gradient, whatever the weights are.
     """
-    # A fresh copy, so that the gradient is of these outputs alone.
-    x = x.detach().clone().requires_grad_()
-    run(x)[rows, positions].square().sum().backward()
+    # A tensor of its own, so that the gradient is of these outputs alone.
+    x = x.detach().requires_grad_()
+    run(x)[place].square().sum().backward()
 
     # An output that depends on nothing at all has no gradient.
     return torch.zeros_like(x) if x.grad is None else x.grad
@@ -82,7 +83,7 @@ def nothing_from_the_future(attention: nn.Module, run: Run, x: Tensor) -> str:
 
         # One position at a time: what is too late for this one is allowed for the next.
         for position in range(x.shape[1]):
-            found = gradient(run, x, slice(None), slice(position, position + 1))
+            found = gradient(run, x, (slice(None), position))
 
             # All inputs after it, of all sequences.
             if not is_zero(found[:, position + 1 :], found):
@@ -99,7 +100,7 @@ def sequences_apart(attention: nn.Module, run: Run, x: Tensor) -> str:
     """
     for row in range(len(x)):
         # All of its outputs, and all inputs of others.
-        found = gradient(run, x, slice(row, row + 1), slice(None))
+        found = gradient(run, x, row)
         others = torch.cat([found[:row], found[row + 1 :]])
 
         # They must not matter.
@@ -108,7 +109,7 @@ def sequences_apart(attention: nn.Module, run: Run, x: Tensor) -> str:
 
         # If the last position needs nothing of its own past, the axes have changed places.
         # In a causal attention with the batch first, it needs them all.
-        last = gradient(run, x, slice(row, row + 1), slice(-1, None))
+        last = gradient(run, x, (row, -1))
         if is_zero(last[:, :-1], last):
             # It reads along the batch, as if that were the text.
             return (
@@ -151,8 +152,8 @@ def stays_finite(attention: nn.Module, run: Run, x: Tensor) -> str:
     """
     # As it is, with large scores, and with one position only.
     for one in (x, 100 * x, x[:, :1]):
-        # A copy that has no history: its gradient is of this call alone.
-        one = one.detach().clone().requires_grad_()
+        # A tensor without a history: its gradient is of this call alone.
+        one = one.detach().requires_grad_()
         output = run(one)
         output.sum().backward()
 
@@ -173,7 +174,7 @@ def padding_hides(masked: Callable[[Tensor, Tensor], Tensor], x: Tensor) -> str:
     mask = torch.ones(len(x), x.shape[1], x.shape[1], dtype=torch.bool).tril()
     mask[0, :, :2] = False
     mask[1] = False
-    x = x.detach().clone().requires_grad_()
+    x = x.detach().requires_grad_()
     output = masked(x, mask)
     output.sum().backward()
 
@@ -182,7 +183,7 @@ def padding_hides(masked: Callable[[Tensor, Tensor], Tensor], x: Tensor) -> str:
         return "a sequence of nothing but padding gives NaN: its softmax is 0/0"
 
     # What is hidden may not matter to others.
-    other = x.detach().clone()
+    other = x.clone()
 
     # The first two inputs change, and with them their keys and values.
     other[0, :2] += 1.0

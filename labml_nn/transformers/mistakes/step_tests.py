@@ -20,7 +20,7 @@ Which optimizer it is, and with which learning rate, doesn't matter.
 """
 
 import copy
-from typing import Any
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
@@ -32,18 +32,19 @@ from labml_nn.transformers.mistakes.whole import Whole, adam_step, cross_entropy
 
 def quiet(model: nn.Module) -> nn.Module:
     r"""
-    ## Without dropout
+    ## In training, without dropout
 
     Else two gradients of the same batch differ without a mistake.
     """
     for module in model.modules():
-        for name, value in list(vars(module).items()):
+        for name, value in vars(module).items():
             # A layer has it as `p`, an attention as a number with “drop” in its name.
             # Other numbers stay as they are.
-            number = isinstance(value, float) and "drop" in name
-            if number or (name == "p" and isinstance(module, nn.Dropout)):
+            layer = name == "p" and "Drop" in type(module).__name__
+            if isinstance(value, float) and (layer or "drop" in name):
                 setattr(module, name, 0.0)
-    return model
+    # Some layers compute something else in evaluation.
+    return model.train()
 
 
 def plain(whole: Whole, model: nn.Module, loss: Loss = cross_entropy) -> dict[str, Tensor]:
@@ -51,8 +52,7 @@ def plain(whole: Whole, model: nn.Module, loss: Loss = cross_entropy) -> dict[st
     ## The gradients of one plain backward pass
     """
     # A copy, whose gradients are nobody's.
-    model = copy.deepcopy(model).train()
-    model.zero_grad()
+    model = copy.deepcopy(model)
 
     # The whole batch at once, and the mean of its losses.
     loss(whole.predict(model, whole.inputs), whole.targets).backward()
@@ -65,20 +65,21 @@ def watch(whole: Whole, model: nn.Module) -> tuple[dict[str, Tensor], dict[str, 
 
     And those that are there after the step.
     """
-    # An optimizer knows weights, not their names. Nothing is left of other gradients.
-    model.zero_grad()
+    # An optimizer knows weights, not their names.
     names = {id(weight): name for name, weight in model.named_parameters()}
     used: dict[str, Tensor] = {}
 
-    # PyTorch calls this before the step of any optimizer.
-    def look(optimizer: torch.optim.Optimizer, *_: Any) -> None:
-        for group in optimizer.param_groups:
-            for weight in group["params"]:
+    # PyTorch calls this before the step of any optimizer, with the arguments of the step.
+    def look(optimizer: torch.optim.Optimizer, arguments: tuple, named: dict) -> None:
+        for weight in (one for group in optimizer.param_groups for one in group["params"]):
+            # With a function that computes them, the gradients come later. And a loss may have
+            # weights of its own.
+            if id(weight) in names and not (arguments[1:] or named):
                 # A weight without a gradient stands still.
-                if weight.grad is not None and id(weight) in names:
-                    used[names[id(weight)]] = weight.grad.detach().clone()
+                gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad
+                used[names[id(weight)]] = gradient.clone()
 
-    # Your function may need several calls until the optimizer makes a step.
+    # Your function may need several calls until the optimizer makes a step, eight at most.
     step = whole.make_step(model)
     # From here on, every optimizer is watched.
     handle = register_optimizer_step_pre_hook(look)
@@ -92,11 +93,11 @@ def watch(whole: Whole, model: nn.Module) -> tuple[dict[str, Tensor], dict[str, 
     finally:
         handle.remove()
     # What is left when your function is done.
-    after = {n: w.grad.detach() for n, w in model.named_parameters() if w.grad is not None}
+    after = {n: w.grad for n, w in model.named_parameters() if w.grad is not None}
     return used, after
 
 
-def together(gradients: dict[str, Tensor], names: list[str]) -> Tensor:
+def together(gradients: dict[str, Tensor], names: Iterable[str]) -> Tensor:
     r"""
     ## One long vector
     """
@@ -108,18 +109,18 @@ def ratio(found: Tensor, expected: Tensor) -> float | None:
     r"""
     ## How many times the expected vector
 
-    Or None if the vector points elsewhere.
+    Or None if the vector points elsewhere, by more than a thousandth of its length.
     """
     # The best factor, and what it can't explain.
     times = (found @ expected / (expected @ expected)).item()
     return times if (found - times * expected).norm() < 1e-3 * found.norm() else None
 
 
-def name_step(whole: Whole, model: nn.Module) -> tuple[str, float]:
+def name_step(whole: Whole, model: nn.Module) -> str | float:
     r"""
     ## One step beside the plain one
 
-    A sentence, and how many times the plain gradient was used.
+    What is wrong, or how many times the plain gradient was used.
     """
     # The step changes the weights of a copy: its gradients are compared with those at the old ones.
     expected = plain(whole, model)
@@ -127,17 +128,19 @@ def name_step(whole: Whole, model: nn.Module) -> tuple[str, float]:
 
     # An optimizer of your own, which PyTorch doesn't know, can't be watched.
     if not used:
-        return "", 1.0
+        return ""
 
     # A weight with a gradient should move.
     missing = [name for name, gradient in expected.items() if name not in used and gradient.any()]
     if missing:
-        return f"{', '.join(missing)} get a gradient, and no optimizer knows them", 1.0
+        return f"{', '.join(missing)} get a gradient, and no optimizer knows them"
 
     # All weights that both know.
     # In one order for both, as long vectors.
     names = [name for name in expected if name in used]
     found = together(used, names)
+    if not found.any():
+        return "the optimizer finds no gradients: they are cleared before it uses them"
     times = ratio(found, together(expected, names))
     if times is None:
         # A wrong loss is the subject of another test. This one is about the step.
@@ -149,18 +152,18 @@ def name_step(whole: Whole, model: nn.Module) -> tuple[str, float]:
             last = [part[-1] for part in (whole.inputs.chunk(n), whole.targets.chunk(n))]
             part = Whole(model, *last, predict=whole.predict)
             if ratio(found, together(plain(part, model), names)) is not None:
-                return f"only the last of {n} parts counts: gradients are cleared between them", 1.0
+                return f"only the last of {n} parts counts: gradients are cleared between them"
         # Dropout of a function that can't be turned off, for instance, or other data.
-        return "the gradient isn't that of the mean loss of this batch", 1.0
+        return "the gradient isn't that of the mean loss of this batch"
     # What the optimizer used is compared with what is left.
     if times > 1.01:
-        return f"the gradient is {times:.3g} times that of the mean loss: parts are added up", times
+        return f"the gradient is {times:.3g} times that of the mean loss: parts are added up"
 
     # Gradients that are cleared at the end of a step are gone, which does no harm.
     left = together(after, names) if all(name in after for name in names) else found
     if 0 < left.norm() < 0.99 * found.norm():
-        return "gradients are clipped after the optimizer has used them", times
-    return "", times
+        return "gradients are clipped after the optimizer has used them"
+    return times
 
 
 def same_step(whole: Whole) -> str:
@@ -174,7 +177,7 @@ def same_step(whole: Whole) -> str:
     rough = quiet(whole.rough())
     for _ in range(6):
         gradients = plain(whole, rough)
-        if together(gradients, list(gradients)).norm() > 20:
+        if together(gradients, gradients).norm() > 20:
             break
         # Twice the weights. In place, since the step below
         # is made with this model.
@@ -182,9 +185,9 @@ def same_step(whole: Whole) -> str:
             weight.data *= 2
 
     # A wrong place of the clipping shows here.
-    said, large = name_step(whole, rough)
-    if said:
-        return said
+    large = name_step(whole, rough)
+    if isinstance(large, str):
+        return large
 
     # A model that knows the batch has small ones. No clipping touches those.
     learned = quiet(copy.deepcopy(whole.model))
@@ -194,21 +197,24 @@ def same_step(whole: Whole) -> str:
     for _ in range(60):
         usual(whole.inputs, whole.targets)
     # A wrong size of the gradient shows here.
-    said, small = name_step(whole, learned)
+    small = name_step(whole, learned)
+    if isinstance(small, str):
+        return small
 
     # The same factor below one at both places is no clipping.
-    if not said and max(large, small) < 0.99 and abs(large - small) < 0.01 * small:
+    if large < 0.99 and abs(large - small) < 0.01 * small:
         return f"the gradient is {small:.3g} times that of the mean loss: divided once too often"
-    return said
+    return ""
 
 
 def example(
     batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11
-) -> tuple[dict[str, Tensor], dict[str, Tensor], str]:
+) -> tuple[dict[str, Tensor], dict[str, Tensor], str | float]:
     r"""
     ## Example
 
-    A right step: the gradients that it should use, those that it uses, and what is said of it.
+    A right step: the gradients that it should use, those that it uses, and how many times they are
+    those.
 
     ### Exercises
 
@@ -228,4 +234,4 @@ def example(
     table = nn.Embedding(n_vocab, n_vocab)
     whole = Whole(table, text[:, :-1], text[:, 1:])
     used, _ = watch(whole, copy.deepcopy(table))
-    return plain(whole, table), used, name_step(whole, table)[0]
+    return plain(whole, table), used, name_step(whole, table)

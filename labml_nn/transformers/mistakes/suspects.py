@@ -122,11 +122,11 @@ def search(
 
     With at most `limit` mistakes, in one of the `possible` orders of the matrices.
     """
-    # Plain attentions first. Then those that use positions or other weights. There are many of
-    # them, so they may have a single mistake.
+    # Plain attentions first. Then those that use positions or other weights, or both. There are
+    # many of them, so they may have a single mistake.
     kinds = [(POSITIONS[:1], WEIGHTS, limit)]
     if not plain:
-        kinds += [(POSITIONS, WEIGHTS, 1), (POSITIONS[:1], OTHER_WEIGHTS, 1)]
+        kinds += [(POSITIONS, WEIGHTS, 1), (POSITIONS, OTHER_WEIGHTS, 1)]
 
     # In each order, the fewest mistakes first.
     for positions, rules, highest in kinds:

@@ -53,7 +53,7 @@ def known_names(config_class: type) -> set[str]:
     # Other names for the same, and the arguments of the constructor and of those that it calls.
     # Some have no other names.
     known = set(getattr(config_class, "attribute_map", {}))
-    for base in config_class.__mro__[:-1]:
+    for base in config_class.__mro__:
         known |= set(inspect.signature(base.__init__).parameters)
     return known
 

@@ -18,6 +18,7 @@ from labml_nn.transformers.memory.sliding_window import SlidingWindowAttention
 from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.mistakes.attention_tests import check_attention, find_mistakes
 from labml_nn.transformers.mistakes.caches import RightCache, RightGrouped
+from labml_nn.transformers.mistakes.masks import MaskUnused
 from labml_nn.transformers.mistakes.position_mistakes import RightRotary
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 from labml_nn.transformers.positions.alibi import AlibiAttention
@@ -142,6 +143,42 @@ def test_a_tuple_and_a_failing_call_are_told_in_a_sentence() -> None:
     assert "say by `call`" in said
     narrow = find_mistakes(nn.Linear(24, 8), 24, 3)["runs"]
     assert narrow.startswith("an input of [5, 7, 24] gives [5, 7, 8]")
+    other = find_mistakes(nn.Identity(), 24, 3, call=lambda attention, x: {"output": x})["runs"]
+    assert other.startswith("an input of [5, 7, 24] gives dict; say")
+
+
+def test_an_error_is_told_with_its_innermost_line() -> None:
+    def fails(attention: nn.Module, x: Tensor) -> Tensor:
+        return {"a": x}["b"]
+
+    said = find_mistakes(nn.Identity(), 24, 3, call=fails)["runs"]
+    assert said.startswith("the call fails with KeyError: 'b' (line ")
+    assert 'return {"a": x}["b"])' in said
+
+
+def test_a_mistake_in_a_bias_that_is_still_zero_is_found() -> None:
+    class Leaks(RightAttention):
+        def forward(self, x: Tensor) -> Tensor:
+            return super().forward(x) + self.output.bias * x.roll(-1, 1)
+
+    attention = Leaks(3, 24)
+    nn.init.zeros_(attention.output.bias)
+    assert list(find_mistakes(attention, 24, 3, weights=None)) == ["nothing_from_the_future"]
+
+
+def test_the_same_numbers_go_in_whatever_the_callers_are() -> None:
+    inputs = []
+    for seed in (3, 5):
+        torch.manual_seed(seed)
+        find_mistakes(nn.Identity(), 24, 3, call=lambda attention, x: inputs.append(x))
+        assert torch.initial_seed() == seed
+    assert inputs[0].equal(inputs[1])
+
+
+def test_a_leak_in_training_does_not_leave_the_attention_there() -> None:
+    # With dropout still on, an output would depend on the company.
+    found = find_mistakes(MaskUnused.make()(3, 24, 0.5), 24, 3)
+    assert list(found) == ["comparison", "nothing_from_the_future"]
 
 
 def test_a_cache_and_positions_are_tried_if_one_says_how() -> None:

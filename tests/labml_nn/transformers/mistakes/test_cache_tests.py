@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -25,6 +28,55 @@ def whole(attention: nn.Module) -> Whole:
     )
 
 
+def reading(change: Callable[[list[Tensor]], Tensor], length: int = SEQ_LEN) -> Whole:
+    r"""A model that says what it is given, and is to read parts so."""
+    torch.manual_seed(1)
+    x = torch.randn(BATCH_SIZE, length, D_MODEL)
+    return Whole(
+        nn.Identity(),
+        x,
+        x,
+        predict=lambda model, x: model(x),
+        read=lambda model, parts: change(parts),
+    )
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_no_part_of_a_short_text_is_empty(length: int) -> None:
+    def read(parts: list[Tensor]) -> Tensor:
+        assert all(part.shape[1] for part in parts)
+        return torch.cat(parts, dim=1)
+
+    assert cache_agrees(reading(read, length)) == ""
+
+
+def test_a_position_that_is_no_number_is_told() -> None:
+    def read(parts: list[Tensor]) -> Tensor:
+        whole = torch.cat(parts, dim=1)
+        whole[1, 6] = torch.nan
+        return whole
+
+    assert cache_agrees(reading(read)) == (
+        "token by token, the logits at position 6 are others than without a cache: look at the "
+        "mask of a new token, at its position, and at whether it is in the cache itself"
+    )
+
+
+@pytest.mark.parametrize(("by_one", "passes"), [(2.9e-6, True), (3.05e-6, False)])
+def test_a_shift_of_a_thousand_positions_may_change_three_thousandths(
+    by_one: float, passes: bool
+) -> None:
+    shifts = []
+
+    def shifted(model: nn.Module, x: Tensor, by: int) -> Tensor:
+        shifts.append(by)
+        return x * (1 + by_one * by)
+
+    said = shift_changes_nothing(replace(reading(torch.cat), shifted=shifted))
+    assert sorted(shifts) == [0, 1000]
+    assert (said == "") == passes
+
+
 SAID = {
     caches.PrefillUnmasked: "a prompt of 4 tokens are others",
     caches.OffsetJumps: "after a prompt of 4 tokens the logits at position 5",
@@ -44,6 +96,18 @@ def test_the_right_cache_is_right_and_mixed_pairs_are_not_relative() -> None:
     mixed = position_mistakes.PairsMixed.make()(HEADS, D_MODEL)
     assert "larger by 1000" in shift_changes_nothing(whole(mixed))
     assert find_mistakes(mixed, D_MODEL, HEADS)["comparison"].startswith("rotary pairs are mixed")
+
+
+def test_a_cache_and_positions_are_tried_if_one_says_how() -> None:
+    options = {
+        "read": lambda attention, parts: attention.read(parts) + 1,
+        "shifted": lambda attention, x, by: attention(x) * (by + 1),
+    }
+    asked = {"read": "cache_agrees", "shifted": "shift_changes_nothing"}
+    right = caches.RightCache(HEADS, D_MODEL)
+    assert list(find_mistakes(right, D_MODEL, HEADS, **options)) == [*asked.values()]
+    for way, test in asked.items():
+        assert list(find_mistakes(right, D_MODEL, HEADS, **{way: options[way]})) == [test]
 
 
 def test_shared_keys_in_turns_are_named() -> None:

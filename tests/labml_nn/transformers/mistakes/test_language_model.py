@@ -1,3 +1,5 @@
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -7,9 +9,13 @@ from transformers import GPT2LMHeadModel, RoFormerConfig, RoFormerForCausalLM
 
 from labml_nn.transformers.mistakes.language_model import (
     check_language_model,
+    check_training_step,
     find_in_language_model,
 )
+from labml_nn.transformers.mistakes.model_tests import each_sequence_alone
+from labml_nn.transformers.mistakes.read_parts import Counts
 from labml_nn.transformers.mistakes.tiny import known_names, tiny
+from labml_nn.transformers.mistakes.whole import Whole, logits_of
 
 N_VOCAB = 11
 TOKENS = torch.tensor([[1, 5, 2, 9, 10, 3], [4, 6, 7, 8, 0, 5], [2, 3, 1, 10, 8, 7]])
@@ -49,8 +55,24 @@ def test_logits_are_found_in_four_kinds_of_results() -> None:
 
     check_language_model(InFields(N_VOCAB, N_VOCAB), TOKENS)
     check_language_model(InDictionary(N_VOCAB, N_VOCAB), TOKENS)
-    said = find_in_language_model(nn.Linear(6, 6).double(), TOKENS.double())
-    assert "say by `predict`" in said["model_prefix"]
+
+
+# What a model may give in place of `[3, 6, 11]`, and how it is told.
+OTHERS = {
+    "[6, 3, 11]": lambda z: z.transpose(0, 1),
+    "[3, 6]": lambda z: z[..., 0],
+    "[]": lambda z: z.sum(),
+    "NoneType": lambda z: None,
+}
+
+
+@pytest.mark.parametrize("given", OTHERS)
+def test_other_results_are_told(given: str) -> None:
+    model = nn.Embedding(N_VOCAB, N_VOCAB)
+    call = lambda tokens: OTHERS[given](nn.Embedding.forward(model, tokens))  # noqa: E731
+    model.forward = call
+    with pytest.raises(ValueError, match=re.escape(f"are {given}, not [3, 6, n_vocab]: say by")):
+        logits_of(model, TOKENS)
 
 
 def test_a_model_of_the_transformers_library_goes_in_as_it_is() -> None:
@@ -88,8 +110,19 @@ def test_the_future_and_the_length_are_told_apart_in_all_rows() -> None:
         "depend on the length of the text (1 tokens or 6)"
         in wrong(lambda z: z / z.shape[1])["model_prefix"]
     )
-    short = wrong(lambda z: z + z.roll(-1, 1) if 1 < z.shape[1] < 4 else z)["model_prefix"]
-    assert short.startswith("in a text of 2 tokens, the last one changes")
+    for n in (2, 3):
+        short = wrong(lambda z, n=n: z + z.roll(-1, 1) if n <= z.shape[1] < 4 else z)
+        assert short["model_prefix"].startswith(f"in a text of {n} tokens, the last one changes")
+
+
+def test_each_place_and_each_length_is_tried() -> None:
+    # The last token changes the one before it, in the whole text alone.
+    last = torch.tensor([0.0, 0.0, 0.0, 0.0, 1.0, 0.0]).view(6, 1)
+    leak = wrong(lambda z: z + last * z.roll(-1, 1) if z.shape[1] == 6 else z)["model_prefix"]
+    assert "sequence 0 at position 4 change when the tokens from position 5 on" in leak
+    for n in (3, 5):
+        said = wrong(lambda z, n=n: z * 2 if z.shape[1] == n else z)["model_prefix"]
+        assert f"depend on the length of the text ({n} tokens or 6)" in said
 
 
 def test_company_is_told_apart() -> None:
@@ -101,10 +134,70 @@ def test_company_is_told_apart() -> None:
     assert "wants the sequence first" in sums
 
 
+def test_the_last_sequence_is_looked_at_too_and_no_text_is_longer_or_shorter() -> None:
+    def said(predict: Callable[[Tensor, Tensor], Tensor]) -> str:
+        def call(model: nn.Module, tokens: Tensor) -> Tensor:
+            assert tokens.shape[1] == 6
+            return predict(model(tokens), tokens)
+
+        torch.manual_seed(1)
+        table = nn.Embedding(N_VOCAB, N_VOCAB)
+        return each_sequence_alone(Whole(table, TOKENS, TOKENS, predict=call))
+
+    last = torch.tensor([0.0, 0.0, 1.0]).view(3, 1, 1)
+    # It needs its own past, so the sequence isn't first.
+    mixed = said(lambda z, x: (z + last[-len(z) :] * z.roll(1, 0)).cumsum(1))
+    assert mixed.startswith("sequence 2 of 3 gets other logits when the others change: ")
+    assert "wants the sequence first" in said(lambda z, x: z.cumsum(0))
+    # Alone, the last of them is another.
+    alone = said(lambda z, x: z * 2 if len(z) == 1 and x.equal(TOKENS[2:]) else z)
+    assert alone.startswith("sequence 2 of 3 gets other logits when it is alone")
+
+
+def test_texts_of_one_token_pass_and_of_one_kind_of_token_are_too_little() -> None:
+    torch.manual_seed(1)
+    check_language_model(Counts(N_VOCAB, N_VOCAB), TOKENS[:, :1])
+    found = find_in_language_model(nn.Embedding(N_VOCAB, N_VOCAB), TOKENS[:, :1].expand(-1, 3) * 0)
+    assert list(found) == ["model_prefix", "each_sequence_alone"]
+    assert all("all tokens are the same" in said for said in found.values())
+
+
 def test_numbers_and_chance() -> None:
-    assert set(wrong(lambda z: z / 0)) >= {"model_finite"}
-    assert "model_twice" not in wrong(lambda z: z / 0)
+    none = torch.zeros(3, 6, 11)
+    none[1, 2, 3] = float("nan")
+    for spoil in (lambda z: z / 0, lambda z: z + none[: len(z), : z.shape[1]]):
+        found = wrong(spoil)
+        assert "model_finite" in found
+        assert "model_twice" not in found
     assert set(wrong(lambda z: z + torch.rand(1))) >= {"model_twice"}
+
+
+def test_an_error_is_told_by_each_test_in_their_order() -> None:
+    tests = ["model_finite", "model_twice", "model_prefix", "each_sequence_alone", "cache_agrees"]
+    assert list(wrong(lambda z: {}["z"])) == tests
+
+
+def test_the_same_numbers_are_drawn_whatever_the_callers_are() -> None:
+    drawn: list[float] = []
+
+    def predict(model: nn.Module, tokens: Tensor) -> Tensor:
+        drawn.append(torch.rand(1).item())
+        return nn.Embedding.forward(model, tokens)
+
+    def check(table: nn.Module, seed: int) -> tuple[list[float], list[float]]:
+        torch.manual_seed(seed)
+        drawn.clear()
+        find_in_language_model(table, TOKENS, predict=predict)
+        first = drawn.copy()
+        drawn.clear()
+        # A single step is not enough.
+        with pytest.raises(AssertionError, match="1 of the tests fail:\n\\* learns: "):
+            check_training_step(table, TOKENS[:, :-1], TOKENS[:, 1:], predict=predict, n_steps=1)
+        assert torch.initial_seed() == seed
+        return first, drawn.copy()
+
+    table = nn.Embedding(N_VOCAB, N_VOCAB)
+    assert check(table, 3) == check(table, 5)
 
 
 def test_the_model_and_random_numbers_are_left_alone() -> None:

@@ -1,3 +1,4 @@
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -53,6 +54,27 @@ def fast_step(model: nn.Module, keeps: bool = False) -> Callable[[Tensor, Tensor
     return step
 
 
+def test_another_token_is_the_next_larger_one_and_the_smallest_after_the_largest() -> None:
+    assert page.other_tokens(torch.tensor([[2, 4, 3], [5, 2, 5]])).tolist() == [
+        [3, 5, 4],
+        [2, 3, 2],
+    ]
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_a_place_is_the_first_that_differs_by_more_than_a_ten_thousandth(size: float) -> None:
+    # No logit is above zero, and the largest is of size 1.
+    logits = -size * torch.linspace(0.1, 1, 3 * 5 * 7).view(3, 5, 7)
+    near, far, unknown = logits.clone(), logits.clone(), logits.clone()
+    near[1, 2, 3] += 0.8e-4 * size
+    for row, position in ((1, 4), (1, 2), (2, 0)):
+        far[row, position, 3] -= 1.2e-4 * size
+    unknown[2, 1, 6] = math.nan
+    found = [page.place_of(one, logits) for one in (logits, near, far, unknown)]
+    assert found == [None, None, (1, 2), (2, 1)]
+    assert page.place_of(0 * logits, 0 * logits) is None
+
+
 def test_an_ambiguous_batch_is_not_learned_and_all_else_of_a_table_is_right() -> None:
     # After 1 comes 5 and 10, after 2 comes 9 and 3, after 3 and 5 and 10 and 8 other tokens.
     assert set(find_in_whole(whole())) == {"learns"}
@@ -65,6 +87,26 @@ def test_what_can_be_learned_by_heart_is() -> None:
     assert "after 0 steps" in learns(replace(one, n_steps=0))
     assert learns(replace(one, n_steps=120, make_step=adam_step), bar=2.5) == ""
     assert learns(replace(one, n_steps=60, make_step=adam_step), bar=2.5) != ""
+
+
+def test_what_is_left_of_a_loss_is_compared_with_the_bar() -> None:
+    # All classes but the right one are equally likely.
+    def knows(model: nn.Module, tokens: Tensor, loss: float = 0.45) -> Tensor:
+        margin = math.log((N_VOCAB - 1) / (math.exp(loss) - 1))
+        return model(margin * nn.functional.one_hot(TEXT[:, 1:], N_VOCAB))
+
+    calls = []
+    options = {"n_steps": 3, "make_step": lambda model: lambda *batch: calls.append(batch)}
+    said = learns(whole(nn.Identity(), predict=knows, **options))
+    assert said.startswith("after 3 steps on one batch its loss is 0.45, not below 0.3")
+    assert len(calls) == 3
+    # What is dropped in training counts no more.
+    right = partial(knows, loss=0.01)
+    assert learns(whole(nn.Dropout(0.5), predict=right, **options)) == ""
+    # As much as the bar isn't below it.
+    even = whole(predict=lambda model, tokens: torch.zeros(*tokens.shape, N_VOCAB), **options)
+    loss = cross_entropy(even.predict(even.model, even.inputs), even.targets).item()
+    assert learns(even, bar=loss) != ""
 
 
 def test_targets_are_compared_with_the_inputs() -> None:
@@ -85,8 +127,21 @@ def test_the_honest_loss_is_that_of_a_loop() -> None:
         -logits[b, t, TEXT[b, t + 1]].item() for b in range(BATCH_SIZE) for t in range(SEQ_LEN)
     ]
     assert honest(one) == ""
-    said = honest(replace(one, loss=lambda logits, targets: logits.sum() * 0))
-    assert f"from prefixes alone it is {sum(terms) / len(terms):.4f}" in said
+    said = honest(replace(one, loss=lambda z, y: 1.5 * cross_entropy(z, y)))
+    mean = sum(terms) / len(terms)
+    numbers = f"the loss of the batch is {1.5 * mean:.4f}, from prefixes alone it is {mean:.4f}: "
+    assert said == f"{numbers}it is 1.5 times the mean"
+
+
+def test_smoothed_labels_are_meant_and_a_leak_with_them_is_not() -> None:
+    def smoothed(logits: Tensor, targets: Tensor) -> Tensor:
+        return nn.functional.cross_entropy(logits.mT, targets, label_smoothing=0.1)
+
+    assert honest(whole(loss=smoothed)) == ""
+    leaking = honest(whole(Table(lambda z: z + z.roll(-1, 1)), loss=smoothed))
+    numbers, _, reason = leaking.partition(": ")
+    assert numbers.startswith("the loss of the batch is ")
+    assert reason == "the logits change with what comes after a token (see model_prefix)"
 
 
 LOSSES = {
@@ -134,7 +189,44 @@ def test_chance_in_evaluation_is_found() -> None:
 def test_a_step_that_keeps_gradients_is_found() -> None:
     assert forgets(whole()) == ""
     assert "`zero_grad` is missing" in forgets(whole(make_step=partial(fast_step, keeps=True)))
+    assert forgets(whole(make_step=adam_step)) == ""
     assert forgets(whole(nn.Sequential(Table(), nn.Dropout(0.5)))) == ""
+
+
+def test_a_step_gets_inputs_and_targets() -> None:
+    batches = []
+    forgets(whole(make_step=lambda model: lambda *batch: batches.append(batch)))
+    for inputs, targets in batches:
+        assert inputs.equal(TEXT[:, :-1])
+        assert targets.equal(TEXT[:, 1:])
+
+
+def test_a_mistake_in_a_weight_that_is_still_zero_is_found() -> None:
+    class Leaks(Table):
+        def __init__(self) -> None:
+            super().__init__()
+            self.gate = nn.Parameter(torch.zeros(N_VOCAB))
+
+        def forward(self, tokens: Tensor) -> Tensor:
+            logits = super().forward(tokens)
+            return logits + self.gate * logits.roll(-1, 1)
+
+    assert "sees the future" in page.model_prefix(whole(Leaks()))
+
+
+def test_weights_that_may_not_be_random_stay_as_they_are() -> None:
+    class Logarithms(Table):
+        def __init__(self) -> None:
+            super().__init__()
+            nn.init.uniform_(self.weight, 0.1, 1)
+            self.dropout = nn.Dropout(0.5)
+
+        def forward(self, tokens: Tensor) -> Tensor:
+            return self.dropout(super().forward(tokens).log())
+
+    model = Logarithms()
+    assert whole(model).rough().weight.equal(model.weight)
+    assert [test(whole(model)) for test in page.MODEL_TESTS] == [""] * 4
 
 
 def test_an_error_is_a_failure_of_each_test_that_calls_the_model() -> None:

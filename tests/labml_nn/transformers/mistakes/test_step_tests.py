@@ -1,15 +1,16 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.optim import optimizer as pytorchs
 
 from labml_nn.transformers.mistakes.language_model import check_training_step
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 from labml_nn.transformers.mistakes.right_model import RightModel, RightTraining
 from labml_nn.transformers.mistakes.step_mistakes import STEP_EXHIBITS, RightParts
-from labml_nn.transformers.mistakes.step_tests import quiet, same_step
+from labml_nn.transformers.mistakes.step_tests import plain, quiet, ratio, same_step, together
 from labml_nn.transformers.mistakes.whole import Whole, cross_entropy
 
 N_VOCAB = 11
@@ -17,9 +18,9 @@ N_VOCAB = 11
 TEXT = (torch.arange(7) + torch.tensor([[0], [3], [6], [9]])) % N_VOCAB
 
 
-def model(dropout_prob: float = 0.0) -> RightModel:
+def model(dropout_prob: float = 0.0, n_vocab: int = N_VOCAB) -> RightModel:
     torch.manual_seed(1)
-    return RightModel(N_VOCAB, 12, 1, 6, lambda: RightAttention(2, 12, dropout_prob))
+    return RightModel(n_vocab, 12, 1, 6, lambda: RightAttention(2, 12, dropout_prob))
 
 
 def by(kind: type[RightTraining]) -> Callable[[nn.Module], Callable[[Tensor, Tensor], Any]]:
@@ -29,6 +30,29 @@ def by(kind: type[RightTraining]) -> Callable[[nn.Module], Callable[[Tensor, Ten
 def said(make_step: Callable[..., Any], **options: Any) -> str:
     given = options.pop("model", None) or model()
     return same_step(Whole(given, TEXT[:, :-1], TEXT[:, 1:], make_step=make_step, **options))
+
+
+def steps(
+    loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy,
+    before: Callable[[nn.Module], Any] = lambda model: None,
+    after: Callable[[nn.Module], Any] = lambda model: None,
+    weights: Callable[[nn.Module], Iterable[nn.Parameter]] = lambda model: model.parameters(),
+) -> Callable[[nn.Module], Callable[[Tensor, Tensor], Any]]:
+    r"""Plain steps, with something done before the optimizer works, or after it."""
+
+    def make(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
+        optimizer = torch.optim.SGD(weights(model), 0.1)
+
+        def step(inputs: Tensor, targets: Tensor) -> None:
+            optimizer.zero_grad()
+            loss(model(inputs), targets).backward()
+            before(model)
+            optimizer.step()
+            after(model)
+
+        return step
+
+    return make
 
 
 SAID = {
@@ -49,37 +73,188 @@ def test_right_steps_pass(kind: type[RightTraining]) -> None:
     assert said(by(kind)) == ""
 
 
-def test_dropout_is_turned_off_and_a_wrong_loss_is_not_the_steps_fault() -> None:
-    assert said(by(RightTraining), model=model(0.5)) == ""
-    layers = quiet(nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)))
-    assert layers[1].p == 0.0
-    bits = lambda z, y: cross_entropy(z, y) / 0.6931  # noqa: E731
+class Drop(nn.Dropout):
+    r"""Beside its probability, it has a number that is none."""
 
-    def in_bits(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
+    scale: float = 2.0
+
+
+class Layer(nn.Module):
+    r"""One number of four says how much is dropped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.p, self.scale, self.dropout, self.n_dropped = 0.7, 0.5, 0.1, 3
+
+
+def test_dropout_is_turned_off_and_nothing_else() -> None:
+    assert said(by(RightTraining), model=model(0.5)) == ""
+    layer, flat, drop = Layer(), nn.Dropout1d(0.5), Drop(0.5)
+    drop.scale = 2.0
+    together = quiet(nn.Sequential(layer, flat, drop).eval())
+    assert [layer.p, layer.scale, layer.dropout, layer.n_dropped] == [0.7, 0.5, 0.0, 3]
+    assert [flat.p, drop.p, drop.scale] == [0.0, 0.0, 2.0]
+    assert all(module.training for module in together.modules())
+
+
+def test_a_wrong_loss_is_not_the_steps_fault() -> None:
+    odd = lambda z, y: cross_entropy(z, y) / 0.6931 + z.square().mean()  # noqa: E731
+    assert "isn't that of the mean loss" in said(steps(odd))
+    assert said(steps(odd), loss=odd) == ""
+
+
+class Normalised(nn.Sequential):
+    r"""What a batch normalisation computes in training isn't what it computes in evaluation."""
+
+    def __init__(self) -> None:
+        super().__init__(nn.Embedding(N_VOCAB, 7), nn.BatchNorm1d(6), nn.Linear(7, N_VOCAB))
+
+
+def test_a_step_is_made_in_training() -> None:
+    for make in (steps(), lambda model: steps()(model.train())):
+        assert said(make, model=Normalised()) == said(make, model=Normalised().eval()) == ""
+
+
+class Idle(nn.Module):
+    r"""Has a weight that nobody uses, and one that changes nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = model()
+        self.unused, self.nothing = nn.Parameter(torch.ones(3)), nn.Parameter(torch.ones(3))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.inner(tokens) + 0 * self.nothing.sum()
+
+
+def test_a_weight_has_to_move_if_that_matters() -> None:
+    foreign = nn.Parameter(torch.ones(5))
+    foreign.grad = torch.ones(5)
+    assert said(steps(weights=lambda model: [foreign, *model.parameters()]), model=Idle()) == ""
+    assert said(steps(weights=lambda model: model.inner.parameters()), model=Idle()) == ""
+    # Tokens that aren't in the text have a gradient of zero, and the others have not.
+    fewer = lambda model: [w for name, w in model.named_parameters() if name != "tokens.weight"]  # noqa: E731
+    assert "tokens.weight get a gradient, and no" in said(
+        steps(weights=fewer), model=model(n_vocab=13)
+    )
+
+
+def test_the_last_of_several_parts_is_found_whatever_the_model_gives() -> None:
+    class Second(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = model()
+
+        def forward(self, tokens: Tensor) -> tuple[float, Tensor]:
+            return 0.0, self.inner(tokens)
+
+    def make(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
         optimizer = torch.optim.SGD(model.parameters(), 0.1)
 
         def step(inputs: Tensor, targets: Tensor) -> None:
-            optimizer.zero_grad()
-            (bits(model(inputs), targets) + model(inputs).square().mean()).backward()
+            for x, y in zip(inputs.split(1), targets.split(1), strict=True):
+                optimizer.zero_grad()
+                cross_entropy(model(x)[1], y).backward()
             optimizer.step()
 
         return step
 
-    assert "isn't that of the mean loss" in said(in_bits)
-    both = lambda z, y: bits(z, y) + z.square().mean()  # noqa: E731
-    assert said(in_bits, loss=both) == ""
+    options = {"model": Second(), "predict": lambda model, tokens: model(tokens)[1]}
+    assert said(make, **options).startswith("only the last of 4 parts counts")
+
+
+def test_gradients_may_be_cleared_after_the_optimizer_and_not_before() -> None:
+    zeros = lambda model: model.zero_grad(set_to_none=False)  # noqa: E731
+    for clear in (zeros, nn.Module.zero_grad):
+        assert "they are cleared before it uses them" in said(steps(before=clear))
+        assert said(steps(after=clear)) == ""
+
+
+def test_an_optimizer_may_change_gradients_a_little() -> None:
+    def shrink(model: nn.Module) -> None:
+        for weight in model.parameters():
+            weight.grad *= 0.995
+
+    assert said(steps(after=shrink)) == ""
+
+
+def test_clipping_that_always_clips_is_clipping() -> None:
+    clip = lambda model: nn.utils.clip_grad_norm_(model.parameters(), 1e-3)  # noqa: E731
+    assert said(steps(before=clip)) == ""
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_an_optimizer_that_computes_gradients_itself_can_not_be_watched(named: bool) -> None:
+    def make(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+        def step(inputs: Tensor, targets: Tensor) -> None:
+            def closure() -> Tensor:
+                optimizer.zero_grad()
+                loss = cross_entropy(model(inputs), targets)
+                loss.backward()
+                return loss
+
+            optimizer.step(closure=closure) if named else optimizer.step(closure)
+
+        return step
+
+    assert said(make) == ""
+
+
+def test_gradients_become_one_long_vector_in_double_precision() -> None:
+    parts = {"a": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "b": torch.tensor([5.0])}
+    found = together(parts, ["b", "a"])
+    assert found.dtype == torch.float64
+    assert found.tolist() == [5.0, 1.0, 2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_a_vector_may_be_off_by_a_thousandth_of_its_length(size: float) -> None:
+    x, y = size * torch.eye(2, dtype=torch.float64)
+    assert ratio(3 * x + 0.0027 * y, x) == pytest.approx(3)
+    assert ratio(3 * x + 0.0033 * y, x) is None
+    assert ratio(0 * x, x) is None
+
+
+class Louder(nn.Embedding):
+    r"""A table with the gradient of a model whose logits are so many times as large."""
+
+    factor = 1.0
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        logits = super().forward(tokens)
+        return logits + (self.factor - 1) * (logits - logits.detach())
+
+
+# The gradient of a table never has a norm of 2.
+@pytest.mark.parametrize(("norm", "times"), [(None, 64), (19.5, 2), (20.5, 1)])
+def test_weights_are_doubled_until_the_gradient_is_large(norm: float | None, times: int) -> None:
+    made = []
+
+    def make(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
+        made.append(model.weight.detach().clone())
+        return lambda inputs, targets: None
+
+    table = Louder(N_VOCAB, N_VOCAB)
+    whole = Whole(table, TEXT[:, :-1], TEXT[:, 1:], make_step=make)
+    rough = whole.rough()
+    if norm is not None:
+        table.factor = norm / plain(whole, rough)["weight"].norm().item()
+    assert same_step(whole) == ""
+    assert made[0].equal(times * rough.weight)
 
 
 def test_calls_that_wait_are_counted_and_no_optimizer_is_no_finding() -> None:
-    def waits(divided: bool) -> Callable[[nn.Module], Callable[[Tensor, Tensor], Any]]:
+    def waits(n: int, divided: bool) -> Callable[[nn.Module], Callable[[Tensor, Tensor], Any]]:
         def make(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
             optimizer = torch.optim.SGD(model.parameters(), 0.1)
             calls = []
 
             def step(inputs: Tensor, targets: Tensor) -> None:
-                (cross_entropy(model(inputs), targets) / (3 if divided else 1)).backward()
+                (cross_entropy(model(inputs), targets) / (n if divided else 1)).backward()
                 calls.append(None)
-                if len(calls) % 3 == 0:
+                if len(calls) % n == 0:
                     optimizer.step()
                     optimizer.zero_grad()
 
@@ -87,22 +262,17 @@ def test_calls_that_wait_are_counted_and_no_optimizer_is_no_finding() -> None:
 
         return make
 
-    assert said(waits(divided=True)) == ""
-    assert "3 times" in said(waits(divided=False))
+    assert said(waits(8, divided=True)) == ""
+    assert "8 times" in said(waits(8, divided=False))
+    # Nine are too many to wait for.
+    assert said(waits(9, divided=False)) == ""
     assert said(lambda model: lambda inputs, targets: None) == ""
+    # Other optimizers are not watched any more.
+    assert not pytorchs._global_optimizer_pre_hooks
 
 
 def test_a_gradient_that_is_always_too_small_is_found() -> None:
-    def halves(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
-        optimizer = torch.optim.SGD(model.parameters(), 0.1)
-
-        def step(inputs: Tensor, targets: Tensor) -> None:
-            optimizer.zero_grad()
-            (cross_entropy(model(inputs), targets) / 2).backward()
-            optimizer.step()
-
-        return step
-
+    halves = steps(lambda z, y: cross_entropy(z, y) / 2)
     assert "0.5 times that of the mean loss: divided once too often" in said(halves)
 
 
