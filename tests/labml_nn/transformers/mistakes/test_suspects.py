@@ -156,6 +156,12 @@ def test_all_orders_are_tried_both_ways_round_and_the_likely_ones_first(
             assert ids == wanted
         assert given[3:] == (2, 1 if around else limit, plain)
 
+    monkeypatch.setattr(page, "search", lambda z, *_: None if z is x else ["it is wrong"])
+    assert name_mistakes(x, output, formula.matrices, 2) == [
+        "the batch is taken for the sequence: it wants the sequence first",
+        "it is wrong",
+    ]
+
 
 def made(style: Style) -> Styled:
     torch.manual_seed(0)

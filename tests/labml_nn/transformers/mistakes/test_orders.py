@@ -1,0 +1,94 @@
+r"""In each layout of four matrices, the right order is one of those that are tried."""
+
+import pytest
+import torch
+
+from labml_nn.transformers.mistakes.comparison import Matrix
+from labml_nn.transformers.mistakes.orders import Matrices, orders
+
+HEADS, D_K = 3, 4
+D_MODEL = HEADS * D_K
+
+
+def matrix(n_rows: int = D_MODEL) -> Matrix:
+    return torch.randn(n_rows, D_MODEL), torch.randn(n_rows)
+
+
+def joined(*parts: Matrix) -> Matrix:
+    r"""One below the other."""
+    weights, biases = zip(*parts, strict=True)
+    return torch.cat(weights), torch.cat(biases)
+
+
+def by_head(query: Matrix, key: Matrix, value: Matrix) -> list[Matrix]:
+    r"""Three parts of a matrix in which the rows of a head are side by side, as in GPT-NeoX."""
+    of_heads = [
+        (weight[at : at + D_K], bias[at : at + D_K])
+        for at in range(0, D_MODEL, D_K)
+        for weight, bias in (query, key, value)
+    ]
+    weight, bias = joined(*of_heads)
+    return list(zip(weight.split(D_MODEL), bias.split(D_MODEL), strict=True))
+
+
+def same(one: Matrices, other: Matrices) -> bool:
+    r"""Whether these are the same matrices, in the same order."""
+    flat = [[z for pair in order for z in pair] for order in (one, other)]
+    shapes = [[z.shape for z in order] for order in flat]
+    return shapes[0] == shapes[1] and all(map(torch.equal, *flat))
+
+
+def layouts() -> dict[str, tuple[list[Matrix], list[Matrix], int, int]]:
+    r"""What is found, what is right, how many orders there are, and the place of the right one."""
+    torch.manual_seed(1)
+    query, key, value, output = (matrix() for _ in range(4))
+    small_key, small_value = matrix(8), matrix(8)
+    wide = [query, small_key, small_value, output]
+    turned = [(weight.t(), bias) for weight, bias in (key, value, output, query)]
+    half_key, half_value = matrix(D_MODEL // 2), matrix(D_MODEL // 2)
+    return {
+        "as they are": ([query, key, value, output], [query, key, value, output], 49, 0),
+        "the key first": ([key, query, value, output], [query, key, value, output], 49, 6),
+        "turned": ([key, value, output, query], turned, 49, 25),
+        "by head": ([*by_head(query, key, value), output], [query, key, value, output], 49, 24),
+        "three": ([query, joined(half_key, half_value), output],
+                  [query, half_key, half_value, output], 6, 0),
+        "three, the last first": ([output, joined(half_key, half_value), query],
+                                  [query, half_key, half_value, output], 6, 5),
+        "shared": ([query, joined(small_key, small_value), output], wide, 2, 0),
+        "shared, the last first": ([joined(small_key, small_value), output, query], wide, 2, 1),
+        "shared apart": ([query, small_key, small_value, output], wide, 4, 0),
+        "shared apart, the other way round": ([output, query, small_value, small_key], wide, 4, 3),
+        "all in one": ([joined(query, small_key, small_value), output], wide, 1, 0),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", layouts())
+def test_the_right_order_is_tried_once(name: str) -> None:
+    found, right, count, place = layouts()[name]
+    tried = orders(found, HEADS, D_MODEL)
+    assert len(tried) == count
+    assert [at for at, order in enumerate(tried) if same(order, right)] == [place]
+
+
+def test_no_order_is_tried_twice() -> None:
+    tried = orders([matrix() for _ in range(4)], HEADS, D_MODEL)
+    assert not any(same(tried[a], tried[b]) for a in range(49) for b in range(a))
+
+
+def test_other_matrices_have_no_order() -> None:
+    square, small, smaller = [matrix() for _ in range(5)], matrix(8), matrix(4)
+    for found in (
+        [],
+        square[:1],
+        square[:2],
+        square,
+        [*square[:4], small],
+        [*square[:3], small],
+        [*square[:2], small, smaller],
+        [*square[:2], small, small, small],
+        [square[0], small, small],
+        [small],
+        [small, small],
+    ):
+        assert orders(found, HEADS, D_MODEL) == []
