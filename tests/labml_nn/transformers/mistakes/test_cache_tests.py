@@ -149,6 +149,24 @@ def test_several_at_once_are_told_apart() -> None:
     assert cache_agrees(Whole(Counts(11, 11), tokens, tokens)) == ""
 
 
+def test_a_cache_is_asked_for_and_goes_by_its_name_into_the_next_call() -> None:
+    class Asked(Counts):
+        r"""Gives its sums only if they are asked for, beside a cache that it doesn't have."""
+
+        def forward(
+            self, tokens: Tensor, use_cache: bool = False, state: Tensor | None = None
+        ) -> Counts.Output:
+            output = super().forward(tokens, use_cache, state)
+            output.past_key_values = None
+            output.state = output.state if use_cache else None
+            return output
+
+    tokens = torch.randint(11, (3, 5))
+    model = Asked(11, 11)
+    found = read_by(Whole(model, tokens, tokens), model, [2, 1, 2])
+    torch.testing.assert_close(found, model.weight[tokens].cumsum(dim=1))
+
+
 def test_a_model_without_a_cache_has_nothing_to_agree_with() -> None:
     tokens = torch.randint(11, (3, 5))
     assert (
