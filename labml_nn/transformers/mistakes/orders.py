@@ -16,7 +16,7 @@ order of query, key, value and output.
 one](../../../results/mistakes.json#figures.losses)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 
 import torch
@@ -75,13 +75,13 @@ def orders(matrices: Matrices, heads: int, d_model: int) -> list[Matrices]:
     return []
 
 
-def halves(matrix: Matrix) -> list[Matrix]:
+def halves(matrix: Matrix) -> Iterable[Matrix]:
     r"""
     ## Keys and values from one matrix
     """
     # The first half is the keys', the second the values'.
     weight, bias = matrix
-    return list(zip(weight.chunk(2), bias.chunk(2), strict=True))
+    return zip(weight.chunk(2), bias.chunk(2), strict=True)
 
 
 def example(heads: int = 2, d_k: int = 5) -> tuple[int, int, Tensor]:

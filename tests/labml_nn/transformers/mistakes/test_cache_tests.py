@@ -44,6 +44,7 @@ def reading(change: Callable[[list[Tensor]], Tensor], length: int = SEQ_LEN) -> 
 @pytest.mark.parametrize("length", [1, 2, 3])
 def test_no_part_of_a_short_text_is_empty(length: int) -> None:
     def read(parts: list[Tensor]) -> Tensor:
+        assert isinstance(parts, list)
         assert all(part.shape[1] for part in parts)
         return torch.cat(parts, dim=1)
 

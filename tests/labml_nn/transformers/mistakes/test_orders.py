@@ -6,7 +6,7 @@ import torch
 from labml_nn.transformers.mistakes.comparison import Matrix
 from labml_nn.transformers.mistakes.orders import Matrices, orders
 
-HEADS, D_K = 3, 4
+HEADS, D_K = 2, 5
 D_MODEL = HEADS * D_K
 
 
