@@ -95,8 +95,12 @@ class Settings:
         r"""
         * `vocab_size`, `n_embd` and `activation` are what GPT-2 has
         """
-        # As large as GPT-2's, unless one says otherwise.
-        self.vocab_size, self.n_embd, self.activation = vocab_size, n_embd, activation
+        # As large as GPT-2's, unless one says otherwise. Two of the names are known to mean a size.
+        self.vocab_size = vocab_size
+        self.n_embd = n_embd
+
+        # A word is no size, and must stay.
+        self.activation = activation
 
 
 def example() -> tuple[Tensor, str]:
