@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 from markdown.extensions.toc import slugify
 
 from literate.reading.notes import anchors, parsed
-from literate.reading.plain import plain
+from literate.reading.plain import seen
 from literate.reading.rows import rows
 from literate.reading.source import Source
 from literate.results.records import Result, UnknownResult
@@ -209,7 +209,7 @@ def headings(source: Source) -> tuple[str, ...]:
         note = parsed(row.note)
         named = row.documents is not None and note.title is not None
         for heading in note.headings[1 if named else 0 :]:
-            name = slugify(plain(heading.words(row.note)), "-")
+            name = slugify(seen(heading.words), "-")
             again = sum(name == re.sub(r"_\d+$", "", other) for other in anchors_so_far)
             anchors_so_far.append(f"{name}_{again}" if again else name)
     return tuple(anchors_so_far)

@@ -92,7 +92,7 @@ class Notes:
                 continue
             if block.kind != "heading":
                 break
-            words = self.markdown(block.words(note), row)
+            words = self.markdown(block.alone(note), row)
             listed = _is_in_contents(row.documents, self.source)
             opened = CODE.heading if listed else CODE.unlisted
             heading = opened(block.level, html.escape(row.documents.name), words)

@@ -23,7 +23,7 @@ from literate.page.exhibit import caption_of
 from literate.page.links import folder
 from literate.reading import front_matter
 from literate.reading.notes import parsed
-from literate.reading.plain import plain
+from literate.reading.plain import plain, seen
 from literate.reading.rows import Note, Row, rows
 from literate.reading.source import Source
 from literate.results.records import Result, leaves, machine
@@ -114,7 +114,7 @@ def _heading(note: Note) -> tuple[str, Note]:
     if title is None:
         return "", note
     rest = Note(note.kind, note.first + title.last, note.texts[title.last :])
-    return plain(title.words(note)), rest
+    return seen(title.words), rest
 
 
 def _values(entry: Entry) -> tuple[object, ...]:

@@ -21,7 +21,7 @@ import yaml
 
 from literate.problems import Problem, mismatches
 from literate.reading.notes import parsed
-from literate.reading.plain import plain
+from literate.reading.plain import seen
 from literate.reading.rows import Note, Row, rows
 from literate.reading.source import Source
 
@@ -136,13 +136,9 @@ def introduction(lines: Sequence[str]) -> tuple[str, str]:
     below = next((block for block in blocks if block.first >= heading.last), None)
     # HTML has no sentence.
     is_text = below is not None and below.kind == "paragraph" and not below.text.startswith("<")
-    paragraph = _plain(below.text) if below and is_text else ""
+    paragraph = seen(below.words) if below and is_text else ""
     sentence = re.match(r".*?[.!?](?= |$)", paragraph)
-    return _plain(heading.text), (sentence or [paragraph])[0]
-
-
-def _plain(text: str) -> str:
-    return plain(Note("docstring", 1, (" ".join(text.split()),)))
+    return seen(heading.words), (sentence or [paragraph])[0]
 
 
 def opening(source: Source) -> Row | None:

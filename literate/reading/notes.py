@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, groupby
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from markdown_it.token import Token
 
@@ -75,6 +75,17 @@ class Span:
     targets: tuple[Target, ...] = ()
 
 
+class Words(NamedTuple):
+    r"""
+    ## Words that a reader sees
+
+    Or a formula between them, as TeX.
+    """
+
+    text: str
+    is_formula: bool = False
+
+
 @dataclass(frozen=True)
 class Block:
     r"""
@@ -83,8 +94,9 @@ class Block:
     * `kind` is `heading`, `paragraph`, `list_item`, `table` or another name of markdown-it
     * `first` is its first line in the note, counted from 0, and `last` the one behind it
     * `depth` is the number of blocks around it
-    * `text` are the words of a heading or a paragraph, in Markdown; an item of a list, and a
-      question, have those that they begin with
+    * `text` is that of a heading or a paragraph, in Markdown; an item of a list, and a question,
+      have the one that they begin with
+    * `words` are what is seen of a heading or a paragraph
     * `level` is that of a heading
     * `link` is the target of a paragraph that is nothing but a link
     """
@@ -94,26 +106,15 @@ class Block:
     last: int
     depth: int
     text: str = ""
+    words: tuple[Words, ...] = ()
     level: int = 0
     link: Target | None = None
 
-    def words(self, note: Note) -> Note:
+    def alone(self, note: Note) -> Note:
         r"""
         ### Its text, as a note with the line that it has in the file
         """
         return Note(note.kind, note.first + self.first, tuple(self.text.split("\n")))
-
-
-@dataclass(frozen=True)
-class Words:
-    r"""
-    ## Words that a reader sees
-
-    Or a formula between them, as TeX.
-    """
-
-    text: str
-    is_formula: bool = False
 
 
 @dataclass(frozen=True)
@@ -186,9 +187,10 @@ def _placed(
         elif token.type == "definition" and TARGET in token.meta:
             targets.append(token.meta[TARGET])
         elif token.type == "inline":
-            places = _places(token, texts, starts, ends)
-            for child in token.children or () if places else ():
-                if child.type in _KINDS and PLACE in child.meta:
+            placed = [child for child in token.children or () if PLACE in child.meta]
+            places = _places(token, texts, starts, ends) if placed else []
+            for child in placed if places else ():
+                if child.type in _KINDS:
                     start, end = child.meta[PLACE]
                     pieces.append((places[start], places[end - 1] + 1, child))
                 if TARGET in child.meta:
@@ -274,15 +276,17 @@ def _blocks(found: Sequence[Token], texts: Sequence[str]) -> Iterator[Block]:
             last -= 1
         kind = token.type.removesuffix("_open")
         inside = [other for other in found[at + 1 : at + 3] if other.type == "inline"]
-        words = inside[0] if inside and kind in _WORDED else None
-        link = words and words.children and words.children[0].meta
-        is_link = link and TARGET in link and link[PLACE] == (0, len(words.content))
+        text = inside[0] if inside and kind in _WORDED else None
+        is_text = text is not None and kind in ("heading", "paragraph")
+        link = text and text.children and text.children[0].meta
+        is_link = link and TARGET in link and link[PLACE] == (0, len(text.content))
         yield Block(
             kind,
             first,
             last,
             token.level,
-            words.content if words else "",
+            text.content if text else "",
+            tuple(_joined(_words_inside(text.children or ()))) if is_text else (),
             int(token.tag[1:]) if kind == "heading" else 0,
             link[TARGET] if is_link and kind == "paragraph" else None,
         )

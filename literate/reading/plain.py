@@ -10,8 +10,9 @@ and signs.
 """
 
 import re
+from collections.abc import Iterable
 
-from literate.reading.notes import parsed
+from literate.reading.notes import Words, parsed
 from literate.reading.rows import Note
 
 # The letters and signs of TeX that one letter of Unicode shows; what is named after its sound, such
@@ -42,9 +43,15 @@ def plain(note: Note) -> str:
 
     A formula on lines of its own is left out: its TeX is no text that anybody reads.
     """
-    words = parsed(note).words
-    text = "".join(readable(word.text) if word.is_formula else word.text for word in words)
-    return " ".join(text.split()).removeprefix("· ")
+    return seen(parsed(note).words).removeprefix("· ")
+
+
+def seen(words: Iterable[Words]) -> str:
+    r"""
+    ## The same of words that were found in a note
+    """
+    text = "".join(readable(each.text) if each.is_formula else each.text for each in words)
+    return " ".join(text.split())
 
 
 def readable(tex: str) -> str:

@@ -154,7 +154,7 @@ def unfolded(text: str) -> str:
     for block in reversed(parsed(note).blocks):
         if block.kind == "details" and not block.depth:
             is_open = " open" if lines[block.first].startswith("???+") else ""
-            title = "".join(map(_of_title, parsed(block.words(note)).spans))
+            title = "".join(map(_of_title, parsed(block.alone(note)).spans))
             answer = textwrap.dedent("\n".join(lines[block.first + 1 : block.last])).strip("\n")
             below = "\n".join(lines[block.last :]).lstrip("\n")
             opening = f"<details{is_open}><summary>{title}</summary>"

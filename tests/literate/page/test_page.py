@@ -105,16 +105,16 @@ def test_a_formula_that_cannot_be_set_is_shown_as_it_was_written() -> None:
 
 def test_what_other_people_write_is_shown_as_they_meant_it() -> None:
     note = (
-        "[Second](#the-second-half), a word.[^1]\n\n[^1]: It begins\n\n    and [goes on][o].\n\n"
+        "[Second](#2-the-second-half), a word.[^1]\n\n[^1]: It begins\n\n    and [goes on][o].\n\n"
         "[o]: https://example.org/\n\n> So\n> $$\n> x\n> $$\n\n<!-- A remark -->\n\n"
         "    code\n\nLast."
     )
-    text = f'# Licence\nr"""\n# A\n\n{note}\n"""\n# ## The *second* half\nb = 2\n# c[0](x)\n'
+    text = f'# Licence\nr"""\n# A\n\n{note}\n"""\n# ## 2. The *second* half\nb = 2\n# c[0](x)\n'
     made = written(parse(text, "a.py"))
     assert made.problems == ()
     shown = rendered(made.markdown)
-    assert shown.values("href", ".//section//a")[:1] == ["#the-second-half"]
-    assert "the-second-half" in shown.values("id") and "A remark" not in shown.text()
+    assert shown.values("href", ".//section//a")[:1] == ["#2-the-second-half"]
+    assert "2-the-second-half" in shown.values("id") and "A remark" not in shown.text()
     assert shown.texts(".//section//p")[0] == "Licence"
     assert "Last." in shown.texts(".//section//p")
     assert len(shown.texts(".//blockquote//math")) == 1

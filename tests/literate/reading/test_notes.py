@@ -116,7 +116,7 @@ def test_blocks_know_their_lines_and_their_words() -> None:
         (21, 22),
     )
     assert [one.level for one in blocks if one.kind == "heading"] == [1, 2]
-    assert blocks[1].words(Note("docstring", 5, ())) == Note("docstring", 8, ("*Two*",))
+    assert blocks[1].alone(Note("docstring", 5, ())) == Note("docstring", 8, ("*Two*",))
 
 
 @pytest.mark.parametrize(

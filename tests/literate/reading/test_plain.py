@@ -2,6 +2,7 @@ r"""The words of a note: those that Markdown shows, by Python-Markdown's own ren
 
 import html
 import re
+from collections import Counter
 from pathlib import Path
 
 import markdown
@@ -9,7 +10,7 @@ import pytest
 
 from literate.reading import front_matter
 from literate.reading.notes import parsed
-from literate.reading.plain import plain
+from literate.reading.plain import plain, seen
 from literate.reading.rows import Note, rows
 from literate.reading.source import read
 from tests.literate.shown import Shown
@@ -22,8 +23,8 @@ def note(text: str) -> Note:
     return Note("docstring", 1, tuple(text.split("\n")))
 
 
-def shown(text: str) -> list[str]:
-    r"""The words that a browser shows of a note that holds no formula and no footnote."""
+def shown(text: str) -> Shown:
+    r"""What a browser shows of a note that holds no formula and no footnote."""
     # HTML in a note shows as what it is; inside code, Markdown itself sees to that.
     code = r"(^```.*?^```|`[^`]+`)"
     parts = re.split(code, text, flags=re.MULTILINE | re.DOTALL)
@@ -34,10 +35,18 @@ def shown(text: str) -> list[str]:
     )
     # What is said of a picture to those who don't see it can be looked up, too.
     described = re.sub(r'<img alt="([^"]*)"', r"\1<img", rendered)
-    return re.findall(r"\w+", Shown(described).text())
+    return Shown(described)
 
 
-def test_of_every_note_of_the_project_the_words_are_those_that_markdown_shows() -> None:
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+# The elements that a browser makes of blocks.
+ELEMENTS = {"blockquote": "blockquote", "details": "details", "list_item": "li", "table": "table"}
+
+
+def test_every_note_of_the_project_has_the_words_and_the_blocks_that_markdown_shows() -> None:
     checked = 0
     for path in SOURCES:
         for row in rows(read(path)):
@@ -47,7 +56,15 @@ def test_of_every_note_of_the_project_the_words_are_those_that_markdown_shows() 
             text = "\n".join(rest.texts)
             # Formulas are compared below.
             if "$" not in text:
-                assert re.findall(r"\w+", plain(rest)) == shown(text), f"{path}:{row.note.first}"
+                place, page = f"{path}:{row.note.first}", shown(text)
+                assert words(plain(rest)) == words(page.text()), place
+                blocks = Counter(block.kind for block in parsed(rest).blocks)
+                assert {kind: blocks[kind] for kind in ELEMENTS} == {
+                    kind: len(page.texts(f".//{tag}")) for kind, tag in ELEMENTS.items()
+                }, place
+                headings = [one for level in range(1, 7) for one in page.texts(f".//h{level}")]
+                seen_in_them = [words(seen(one.words)) for one in parsed(rest).headings]
+                assert sorted(seen_in_them) == sorted(map(words, headings)), place
                 checked += 1
     assert checked > 300
 
