@@ -6,12 +6,13 @@ same function that the page calls, so a reader's curve lies on the recorded one.
 results/train_mistakes.json.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.ranges import Runs
 from benchmarks.library.tables import column, table
-from labml_nn.transformers.mistakes.train_here import EXHIBITS, SIZES, train_here
+from labml_nn.transformers.mistakes.train_here import EXHIBITS, LATER, SIZES, train_here
 
 SEEDS = (1,)
 STEPS = SIZES.n_steps
@@ -19,7 +20,12 @@ STEPS = SIZES.n_steps
 EVERY = 4
 # The right model, to be compared with, and one mistake of each kind.
 DRAWN = ("RightAttention", "MaskUnused", "ViewForSplit", "ScaledByModelWidth", "SoftmaxTwice")
-ROOMS = ("axes", "decoding", "masks", "model_mistakes", "projections")
+# What is right in the later rooms, and a mistake of each kind there.
+DRAWN_LATER = (*(one.__name__ for one in LATER), "PairsMixed", "WeightsLeftOut")
+ROOMS = (
+    *("axes", "caches", "decoding", "masks", "model_mistakes", "position_mistakes"),
+    *("projections", "step_mistakes"),
+)
 SOURCES = [
     "labml_nn/training/data.py",
     "labml_nn/training/leaks.py",
@@ -57,14 +63,20 @@ def report(runs: Runs) -> Report:
         column("honest", "Honest loss", 3, "nats"),
     ]
     rows = [{"exhibit": name, **found[0]} for name, found in runs.items()]
-    lines = [{"name": name, "points": runs[name][0]["points"]} for name in DRAWN]
-    losses = {
-        "title": "The loss of each step",
-        "x": {"title": "Steps"},
-        "y": {"title": "Loss", "unit": "nats"},
-        "lines": lines,
+
+    def figure(title: str, names: Sequence[str]) -> dict[str, Any]:
+        return {
+            "title": title,
+            "x": {"title": "Steps"},
+            "y": {"title": "Loss", "unit": "nats"},
+            "lines": [{"name": name, "points": runs[name][0]["points"]} for name in names],
+        }
+
+    figures = {
+        "losses": figure("The loss of each step", DRAWN),
+        "later": figure("The loss of each step, with positions, keys and steps", DRAWN_LATER),
     }
-    return {"tables": {"exhibits": table(columns, rows)}, "figures": {"losses": losses}}
+    return {"tables": {"exhibits": table(columns, rows)}, "figures": figures}
 
 
 EXPERIMENT = Experiment(

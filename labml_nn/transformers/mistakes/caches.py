@@ -85,6 +85,8 @@ class PrefillUnmasked(Mistake):
     “With a cache there is one new token, and it may see everything.” But the first call has the
     whole prompt. Its positions see each other's future, and what they computed stays in the cache.
     [TinyLLM](https://github.com/Mikyx-1/TinyLLM/issues/18) had it.
+
+    There is no button to train it: without a cache this line never runs.
     """
 
     of = RightCache
@@ -102,6 +104,8 @@ class OffsetJumps(Mistake):
     The offset grows by the length of the prompt in each call, not by the length of the part. After
     a prompt of one token there is no difference. It was in
     [tiny-llm](https://github.com/skyzh/tiny-llm/issues/46), a course on serving models.
+
+    It can't be trained here: training reads each text as a whole.
     """
 
     of = RightCache
@@ -119,6 +123,8 @@ class NoPositionForOne(Mistake):
 
     A shortcut for “nothing to turn” takes a part of one token for a text of one token, whose
     position would be 0. A model of [mlx-lm](https://github.com/ml-explore/mlx-lm/issues/93) did so.
+
+    It can't be trained here either: training has no parts of one token.
     """
 
     of = RightCache

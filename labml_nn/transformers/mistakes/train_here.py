@@ -16,10 +16,7 @@ Watch what it writes while the loss falls. With a mask that is never used, the p
 [0.140](../../../results/train_mistakes.json#tables.exhibits.MaskUnused.printed), far below the
 [2.369](../../../results/train_mistakes.json#tables.exhibits.RightAttention.printed) of the right
 model, and the text is gibberish: in writing there is no next letter to read. The honest loss is
-[6.592](../../../results/train_mistakes.json#tables.exhibits.MaskUnused.honest). Other mistakes
-hardly show. With the wrong scale the printed loss is
-[2.413](../../../results/train_mistakes.json#tables.exhibits.ScaledByModelWidth.printed), and that
-is why such a line can stay for years.
+[6.592](../../../results/train_mistakes.json#tables.exhibits.MaskUnused.honest).
 
 [The loss of each step, right and wrong, recorded with
 PyTorch](../../../results/train_mistakes.json#figures.losses)
@@ -37,6 +34,7 @@ from torch import Tensor
 from labml_nn.training.data import prepare, tiny_shakespeare
 from labml_nn.training.leaks import honest_loss
 from labml_nn.training.sampling import write
+from labml_nn.transformers.mistakes.caches import KeysInTurns, RightGrouped
 from labml_nn.transformers.mistakes.experiment import (
     MISTAKES,
     SequenceFirst,
@@ -45,9 +43,23 @@ from labml_nn.transformers.mistakes.experiment import (
     printed_loss,
 )
 from labml_nn.transformers.mistakes.one_line import Mistake
+from labml_nn.transformers.mistakes.position_mistakes import POSITION_EXHIBITS, RightRotary
+from labml_nn.transformers.mistakes.right_attention import RightAttention
+from labml_nn.transformers.mistakes.right_model import RightLayer, RightModel, RightTraining
+from labml_nn.transformers.mistakes.step_mistakes import STEP_EXHIBITS, RightParts
 
-# The right model comes first: it is what all others are compared with.
-EXHIBITS = {"RightAttention": Mistake} | {one.__name__: one for one in MISTAKES}
+# Right classes of later rooms, which have curves of their own.
+LATER = (RightRotary, RightGrouped, RightParts)
+
+# The right model comes first.
+EXHIBITS: dict[str, type[Mistake]] = {
+    "RightAttention": Mistake,
+    **{one.__name__: one for one in MISTAKES},
+    # With nothing wrong, it is the class itself.
+    **{one.__name__: type(one.__name__, (Mistake,), {"of": one}) for one in LATER},
+    # Of the [cache](caches.py) one mistake only: the others show when a model writes.
+    **{one.__name__: one for one in (*POSITION_EXHIBITS, KeysInTurns, *STEP_EXHIBITS)},
+}
 
 # Half as wide, half as deep and with half the context of the experiment. A run takes less than a
 # minute in a browser.
@@ -63,10 +75,48 @@ def choices() -> Iterator[dict[str, Any]]:
 
     The page asks for it before it trains anything.
     """
-    # Which curve lies below each of them. No choice has a mask to leave out: that is a mistake of
-    # its own here.
-    about = {"steps": SIZES.n_steps, "beside": "RightAttention", "mask": False}
-    yield {"choices": [{"name": name, **about} for name in EXHIBITS]}
+    # No choice has a mask to leave out: that is a mistake of its own here.
+    about = {"steps": SIZES.n_steps, "mask": False}
+
+    # Which curve lies below each of them: that of the class whose line is wrong, if it is one of
+    # the later ones. All others are compared with the right model.
+    yield {
+        "choices": [
+            {
+                "name": name,
+                "beside": one.of.__name__ if one.of in LATER else "RightAttention",
+                **about,
+            }
+            for name, one in EXHIBITS.items()
+        ]
+    }
+
+
+def in_its_place(mistake: type[Mistake]) -> type[Mistake]:
+    r"""
+    ## Where a mistake goes
+
+    Attention with rotary positions is an attention, so a mistake in it takes the place of the
+    attention. So it is with shared keys, and with a step in parts, which is a kind of training.
+
+    With pairs that are mixed the printed loss is
+    [2.308](../../../results/train_mistakes.json#tables.exhibits.PairsMixed.printed), and
+    [2.249](../../../results/train_mistakes.json#tables.exhibits.RightRotary.printed) with the right
+    ones. These are single runs: seeds differ by nearly as much, as [the page about
+    positions](position_mistakes.py) tells. Weights that are left out can't be overlooked:
+    [3.693](../../../results/train_mistakes.json#tables.exhibits.WeightsLeftOut.printed).
+
+    [Positions, shared keys and steps in parts, right and
+    wrong](../../../results/train_mistakes.json#figures.later)
+    """
+    # Of the four parts of a model and its training, the class is a kind of one. A line of the part
+    # itself is wrong in most exhibits: those stay as they are.
+    parts = (RightAttention, RightLayer, RightModel, RightTraining)
+    place = next(part for part in parts if issubclass(mistake.of, part))
+
+    # The same mistake, which says now that it's one of that part. How it's made stays: the line is
+    # one of its own class.
+    return type(mistake.__name__, (mistake,), {"of": place, "make": mistake.make})
 
 
 def train_here(
@@ -86,12 +136,16 @@ def train_here(
     * `times` multiplies the learning rate
     * `samples` is how often the model writes something, and `letters` is how much
     * `text` is what is read; if it is empty, the beginning of Tiny Shakespeare
+
+    Many mistakes hardly show. With the wrong scale the printed loss is
+    [2.413](../../../results/train_mistakes.json#tables.exhibits.ScaledByModelWidth.printed), and
+    that is why such a line can stay for years.
     """
     # As in the [experiment](experiment.py#train_mistake): the seed is set before the weights are
     # drawn, and all models begin alike.
     torch.manual_seed(seed)
     tokenizer, tokens, validation = prepare(text or tiny_shakespeare()[:CHARACTERS], sizes.seq_len)
-    training = assemble(EXHIBITS[name], len(tokenizer), sizes)
+    training = assemble(in_its_place(EXHIBITS[name]), len(tokenizer), sizes)
 
     # The schedule multiplies the first rate, which it keeps here.
     training.schedule.base_lrs = [times * rate for rate in training.schedule.base_lrs]

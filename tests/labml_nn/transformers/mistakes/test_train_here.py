@@ -8,9 +8,20 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from labml_nn.training.data import prepare
 from labml_nn.transformers.mistakes import train_here
+from labml_nn.transformers.mistakes.caches import KeysInTurns, RightGrouped
 from labml_nn.transformers.mistakes.experiment import MISTAKES, Sizes, train_mistake
 from labml_nn.transformers.mistakes.masks import MaskUnused
+from labml_nn.transformers.mistakes.position_mistakes import POSITION_EXHIBITS, PairsMixed
+from labml_nn.transformers.mistakes.right_attention import RightAttention
+from labml_nn.transformers.mistakes.right_model import RightModel, RightTraining
+from labml_nn.transformers.mistakes.step_mistakes import (
+    STEP_EXHIBITS,
+    ClearedBetweenParts,
+    RightParts,
+    WeightsLeftOut,
+)
 
 SMALL = Sizes(16, 2, 2, 8, 6, n_steps=5, n_places=3)
 TEXT = "".join(chr(97 + index * index % 11) for index in range(1200))
@@ -27,7 +38,9 @@ def test_every_mistake_that_is_trained_has_a_button_below_it(repository: Path) -
     below = {
         (path, name) for path, form in forms.items() for name in form.get("beside", "").split()
     }
-    expected = {(f"{one.__module__.replace('.', '/')}.py", one.__name__) for one in MISTAKES}
+    later = (*POSITION_EXHIBITS, KeysInTurns, *STEP_EXHIBITS)
+    trained = (*MISTAKES, *later)
+    expected = {(f"{one.__module__.replace('.', '/')}.py", one.__name__) for one in trained}
     assert below == expected
 
 
@@ -45,7 +58,8 @@ def test_it_is_the_training_of_the_experiment() -> None:
 
 def test_the_recorded_curve_is_that_of_the_page(repository: Path) -> None:
     record = json.loads((repository / "results/train_mistakes.json").read_text("utf-8"))
-    lines = {one["name"]: dict(one["points"]) for one in record["figures"]["losses"]["lines"]}
+    figures = record["figures"].values()
+    lines = {one["name"]: dict(one["points"]) for figure in figures for one in figure["lines"]}
     choices = next(train_here.choices())["choices"]
     assert {one["beside"] for one in choices} <= {*lines}
     assert [one["name"] for one in choices] == [*train_here.EXHIBITS]
@@ -54,6 +68,47 @@ def test_the_recorded_curve_is_that_of_the_page(repository: Path) -> None:
     # A shorter run would have another schedule; its first steps rise alike only from the same end.
     assert_close(found[0], known[1], atol=1e-3, rtol=0)
     assert max(known) == train_here.SIZES.n_steps
+
+
+# The attention and the training of some of the later rooms.
+PARTS = {
+    "PairsMixed": (PairsMixed.make(), RightTraining),
+    "RightGrouped": (RightGrouped, RightTraining),
+    "KeysInTurns": (KeysInTurns.make(), RightTraining),
+    "RightParts": (RightAttention, RightParts),
+    "ClearedBetweenParts": (RightAttention, ClearedBetweenParts.make()),
+    "WeightsLeftOut": (RightAttention, WeightsLeftOut.make()),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_mistake_takes_its_place_in_the_model(name: str) -> None:
+    attention, kind = PARTS[name]
+    torch.manual_seed(1)
+    tokenizer, train, _ = prepare(TEXT, SMALL.seq_len)
+    model = RightModel(len(tokenizer), 16, 2, 8, lambda: attention(2, 16))
+    training = kind(model, 5)
+    generator = torch.Generator().manual_seed(1)
+    windows = train.unfold(0, 9, 1)
+    expected = []
+    for _ in range(5):
+        chosen = windows[torch.randint(len(windows), (6,), generator=generator)]
+        expected.append(training.step(chosen[:, :-1], chosen[:, 1:]).item())
+    assert losses(name, 5, text=TEXT, sizes=SMALL) == expected
+
+
+def test_a_mistake_is_compared_with_what_it_is_a_mistake_of() -> None:
+    beside = {one["name"]: one["beside"] for one in next(train_here.choices())["choices"]}
+    assert {name: beside[name] for name in (*PARTS, "MaskUnused", "GradientsKept")} == {
+        "PairsMixed": "RightRotary",
+        "RightGrouped": "RightGrouped",
+        "KeysInTurns": "RightGrouped",
+        "RightParts": "RightParts",
+        "ClearedBetweenParts": "RightParts",
+        "WeightsLeftOut": "RightAttention",
+        "MaskUnused": "RightAttention",
+        "GradientsKept": "RightAttention",
+    }
 
 
 @pytest.mark.parametrize("name", ["MaskOffByOne", "SoftmaxTwice"])
