@@ -61,7 +61,7 @@ def _write(result: Result, place: str, caption: Caption, at: Spot) -> str:
     """
     table: Table = result.find(place)[1]
     prompt = table.rows[-1][table.columns[0].name]
-    graph = at.links.beside(at.uri, f"assets/live/{table.live['graph']}")
+    graph = at.links.in_data(at.uri, f"assets/live/{table.live['graph']}")
     return FORMS.write(graph, table.live["bytes"], caption.html, _lines(prompt))
 
 

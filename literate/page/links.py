@@ -159,6 +159,14 @@ class Links:
         """
         return relative(posixpath.dirname(uri) if self.resolves_html else folder(uri), other)
 
+    def in_data(self, uri: str, other: str) -> str:
+        r"""
+        ### The same, for the data of an element
+
+        No engine resolves that.
+        """
+        return relative(folder(uri), other)
+
     def _made_from(self, linked: str) -> str:
         r"""
         The module that a page is made from, for a link to the page as it may be published.

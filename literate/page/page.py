@@ -262,14 +262,14 @@ def _editor(links: Links, uri: str, offer: Offer) -> dict[str, Any]:
     """
     return {
         "path": offer.path,
-        "program": links.beside(uri, offer.program),
-        "sources": links.beside(uri, offer.sources),
+        "program": links.in_data(uri, offer.program),
+        "sources": links.in_data(uri, offer.sources),
         "size": f"{offer.bytes / 1e6:.1f}",
         "form": offer.form,
         "beside": offer.form.get("beside", ""),
         "form_size": f"{offer.form_bytes / 1e6:.1f}",
         "exercises": _named(offer.exercises),
-        "record": links.beside(uri, offer.form["record"]) if "record" in offer.form else "",
+        "record": links.in_data(uri, offer.form["record"]) if "record" in offer.form else "",
     }
 
 

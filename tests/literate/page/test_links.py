@@ -113,3 +113,5 @@ def test_a_file_beside_a_page_is_seen_from_its_folder_or_its_file(links: Links) 
     assert links.beside("t/mha.md", book) == f"../../{book}"
     assert links.beside("t/index.md", book) == resolving.beside("t/mha.md", book) == f"../{book}"
     assert resolving.beside("index.md", book) == book
+    # No engine resolves what stands in the data of an element.
+    assert links.in_data("t/mha.md", book) == resolving.in_data("t/mha.md", book) == f"../../{book}"
