@@ -34,6 +34,8 @@ HTML: Any = TEMPLATES.get_template("exhibit.html.jinja").module
 LEAST_LETTER = 10
 # In units of a picture: with these, one of the usual width fits the half of a page.
 LEAST_ALONE = 8.5
+# A little less than the half of a page, in pixels.
+BROAD = 548
 
 
 @dataclass(frozen=True)
@@ -190,11 +192,17 @@ def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
 def _larger_letters(picture: str) -> str:
     r"""
     One or two letters that stand alone, at the edge of a map or in a cell, have room to be larger.
+    So have a few in a picture of several maps, which is broad and has no letters in its cells.
     """
-    found = r'font-size="([\d.]+)px"([^>]*>[^<>]{1,2}</text>)'
+    box = re.search(r'viewBox="0 0 ([\d.]+)', picture)
+    sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)px"', picture)]
+    least, most = LEAST_ALONE, 2
+    if box and float(box[1]) > BROAD and min(sizes, default=0.0) >= LEAST_ALONE:
+        least, most = LEAST_LETTER * float(box[1]) / BROAD, 8
+    found = rf'font-size="([\d.]+)px"([^>]*>[^<>]{{1,{most}}}</text>)'
 
     def larger(match: re.Match[str]) -> str:
-        return f'font-size="{max(LEAST_ALONE, float(match[1])):g}px"{match[2]}'
+        return f'font-size="{max(least, float(match[1])):.4g}px"{match[2]}'
 
     return re.sub(found, larger, picture)
 

@@ -135,6 +135,50 @@ def test_notes_come_on_demand_for_who_wants_the_code_first_and_stay_so(
     expect(page.locator(".opener").filter(visible=True)).to_have_count(0)
 
 
+# What of the text of the page lies under an element.
+COVERED = """over => {
+    const box = over.getBoundingClientRect();
+    const page = document.querySelector('article');
+    const walker = document.createTreeWalker(page, NodeFilter.SHOW_TEXT);
+    const unseen = '.visually-hidden, math, .actions';
+    const found = [];
+    while (walker.nextNode()) {
+        const { parentElement: parent, textContent: text } = walker.currentNode;
+        if (!text.trim() || over.contains(parent) || parent.closest(unseen)) continue;
+        const range = document.createRange();
+        range.selectNodeContents(walker.currentNode);
+        for (const one of range.getClientRects()) {
+            const isBeside = one.right <= box.left + 1 || one.left >= box.right - 1;
+            const isApart = one.bottom <= box.top + 1 || one.top >= box.bottom - 1;
+            if (one.width && parent.checkVisibility() && !isBeside && !isApart) found.push(text);
+        }
+    }
+    return found;
+}"""
+
+
+def test_what_opens_or_comes_by_itself_covers_no_text(mha: Page) -> None:
+    for width in (1400, 400):
+        mha.set_viewport_size({"width": width, "height": 900})
+        uses = mha.locator("details.uses").first
+        row = mha.locator(".row", has=mha.locator("[id='PrepareForMultiHeadAttention']"))
+        assert uses.locator("summary").evaluate(COVERED) == []
+        uses.locator("summary").click()
+        assert uses.evaluate(COVERED) == []
+        uses.locator("summary").click()
+        row.locator(".code").hover()
+        expect(row.get_by_role("button", name="Copy line")).to_be_visible()
+        assert row.locator(".actions").evaluate(COVERED) == []
+        # The way back to the top comes when one scrolls up.
+        for down in (600, -100):
+            mha.mouse.wheel(0, down)
+            mha.evaluate("new Promise(requestAnimationFrame)")
+        top = mha.locator(".md-top")
+        expect(top).not_to_have_attribute("hidden", "")
+        box, header = top.bounding_box(), mha.locator(".md-header").bounding_box()
+        assert header["y"] <= box["y"] and box["y"] + box["height"] <= header["height"]
+
+
 def test_the_size_of_the_code_is_the_reader_s_to_set(page: Page, address: str) -> None:
     page.set_viewport_size({"width": 1400, "height": 900})
     page.goto(address + MHA, wait_until="networkidle")
