@@ -12,11 +12,14 @@ import importlib
 import json
 import sys
 import tempfile
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "results"
+# For results that were recorded before they said how long they took.
+ESTIMATES = HERE / "minutes.toml"
 
 
 def modules() -> dict[str, ast.Module]:
@@ -51,15 +54,23 @@ def question(tree: ast.Module) -> str:
     return text
 
 
-def minutes(name: str) -> str:
-    r"""How long the recorded run took, on the machine of the result."""
+def recorded_seconds(name: str) -> float | None:
+    r"""How long the recorded run took, on the machine of the result, if the result says so."""
     path = RESULTS / f"{name}.json"
     if not path.is_file():
+        return None
+    return json.loads(path.read_text(encoding="utf-8")).get("seconds")
+
+
+def minutes(name: str) -> str:
+    r"""The minutes of the recorded run; if they are not known, about how many it takes."""
+    seconds = recorded_seconds(name)
+    if seconds is not None:
+        return "< 1" if seconds < 60 else f"{seconds / 60:.0f}"
+    about = tomllib.loads(ESTIMATES.read_text(encoding="utf-8")).get(name)
+    if about is None:
         return "–"
-    seconds = json.loads(path.read_text(encoding="utf-8")).get("seconds")
-    if seconds is None:
-        return "unknown"
-    return "< 1" if seconds < 60 else f"{seconds / 60:.0f}"
+    return "< 1" if about < 1 else f"~ {about}"
 
 
 def show() -> None:
@@ -68,7 +79,7 @@ def show() -> None:
     experiments = [name for name, tree in found.items() if is_experiment(tree)]
     others = [name for name in found if name not in experiments]
     print("python -m benchmarks NAME records a result:\n")
-    print(f"{'minutes':>9}  {'name':18}")
+    print(f"{'minutes':>9}  {'name':18}(~ about so many, of one core)")
     for name in experiments:
         print(f"{minutes(name):>9}  {name:18}{question(found[name])}")
     print("\nPrograms with options of their own: python -m benchmarks NAME --help\n")

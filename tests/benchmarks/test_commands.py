@@ -3,6 +3,7 @@ r"""The command that stands on a page is one that exists, and nothing runs by de
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -40,14 +41,24 @@ def test_without_a_name_it_lists_everything_and_imports_none_of_it(
     assert not [one for one in set(sys.modules) - before if one.startswith("benchmarks.")]
 
 
-def test_minutes_are_those_of_the_recorded_run(
+def test_minutes_are_those_of_the_recorded_run_or_about_so_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(program, "RESULTS", tmp_path)
+    monkeypatch.setattr(program, "ESTIMATES", tmp_path / "minutes.toml")
+    (tmp_path / "minutes.toml").write_text("old = 12\nquick = 0.3\n")
     for name, content in (("long", {"seconds": 1499.0}), ("short", {"seconds": 7}), ("old", {})):
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
-    found = [program.minutes(name) for name in ("long", "short", "old", "none")]
-    assert found == ["25", "< 1", "unknown", "–"]
+    found = [program.minutes(name) for name in ("long", "short", "old", "quick", "none")]
+    assert found == ["25", "< 1", "~ 12", "< 1", "–"]
+
+
+def test_the_minutes_of_every_experiment_are_known() -> None:
+    assert [name for name in EXPERIMENTS if program.minutes(name) == "–"] == []
+    # An estimate goes when the result says how long it took.
+    estimated = tomllib.loads(program.ESTIMATES.read_text(encoding="utf-8"))
+    told = [name for name in estimated if program.recorded_seconds(name) is not None]
+    assert told == []
 
 
 def test_an_unknown_name_is_refused() -> None:
