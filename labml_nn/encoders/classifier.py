@@ -33,8 +33,8 @@ logits for each text, `[batch_size, n_classes]`.
 
 An encoder gives a vector for each position, and a classifier needs one for the text. *Pooling*
 makes it: the mean of all vectors, or the vector of a mark that stands before each text, as in BERT.
-With $h_i$ for the vector of position $i$, $V$ for the set of positions with a letter and $|V|$ for
-their number, the logits are
+With $h_i$ for the vector of position $i$, $V$ for the set of positions that aren't filled up and
+$|V|$ for their number, the logits are
 
 $$
 z = W_2 \tanh(W_1 \bar h + b_1) + b_2 \qquad \bar h = \frac{1}{|V|} \sum_{i \in V} h_i
@@ -146,8 +146,8 @@ class Classifier(nn.Module):
 
         Logits for each text, `[batch_size, n_classes]`.
         """
-        # Where a text has letters, `[seq_len, batch_size]`. One mask of keys serves all queries, so
-        # the axis of the queries has length one.
+        # Where a text isn't filled up, `[seq_len, batch_size]`. One mask of keys serves all
+        # queries, so the axis of the queries has length one.
         visible = tokens != self.pad
         x = self.encoder(tokens, visible.unsqueeze(0))
 

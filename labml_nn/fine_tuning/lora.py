@@ -222,7 +222,8 @@ def example(
     At our size LoRA learns less. The loss on Python is
     [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with rank 8, and
     [1.567](../../results/lora.json#tables.methods.LoRA%20rank%2016.python) with rank 16. In the
-    paper nothing is lost, with models of 125 million weights (RoBERTa) to 175 billion (GPT-3). Its
+    paper hardly anything is lost on average, with models of 125 million weights (RoBERTa) to 175
+    billion (GPT-3). Its
     tasks are nearer to what they know than Python is to Shakespeare (our guess at the reason). [An
     experiment](lora_experiment.py) compares ranks, layers and what is forgotten.
 

@@ -16,11 +16,12 @@ terms:
 [Mamba's scan](mamba.py) is a loop over the tokens, one small operation after the other. Each is
 little work for a GPU, which is built for products of large matrices. In our small model with
 windows of 64 letters, a forward and backward pass takes
-[3.5](../../results/state_spaces.json#tables.losses.Mamba.times) times as long as with attention.
+[3.5](../../results/state_spaces.json#tables.losses.Mamba.times) times as long as with attention,
+even on one core of a CPU.
 
-Mamba-2 gives up a little: all channels and all numbers of a *head* have the same rate and the same
-step. Then what is left at token $i$ of something that was written at token $j$ is a single number.
-That makes the scan a product, and both passes take
+Mamba-2 gives up a little: its channels are cut into *heads*, and all numbers that a head remembers
+have the same rate and the same step. Then what is left at token $i$ of something that was written
+at token $j$ is a single number. That makes the scan a product, and both passes take
 [2.3](../../results/state_spaces.json#tables.losses.Mamba-2.times) times as long as with attention.
 After 500 steps of training the loss is
 [1.947](../../results/state_spaces.json#tables.losses.Mamba-2.loss), and Mamba's is
@@ -212,8 +213,9 @@ def example(
     These are entries of [a list](../../docs/what_did_not_help.md) of such things.
 
     Short chunks. Inside a chunk of 64 letters 4,096 pairs are compared, and in eight chunks of 8
-    letters only 512. Yet a training step with them takes
-    [1.2](../../results/state_spaces.json#values.chunks) times as long.
+    letters only 512. Yet a forward and backward
+    pass with them takes [1.2](../../results/state_spaces.json#values.chunks) times as long (on a
+    CPU, too).
 
     Left out: several groups of $B$ and $C$ for one layer, and limits for the steps, which the
     paper's code has.

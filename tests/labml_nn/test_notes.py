@@ -45,6 +45,13 @@ OF_ATTENTION = ("heads", "d_model", "dropout_prob", "bias")
 OF_PROJECTION = ("d_model", "heads", "d_k", "bias")
 OF_MODEL = ("n_vocab", "d_model", "heads", "n_layers", "d_ff", "seq_len", "dropout_prob")
 
+# Lines that stand for two or three, because an exhibit of the museum changes the whole of each.
+CHANGED_BY_EXHIBITS = {
+    "labml_nn/transformers/mistakes/caches.py": 3,
+    "labml_nn/transformers/mistakes/decoding.py": 1,
+    "labml_nn/transformers/mistakes/right_attention.py": 2,
+}
+
 
 def methods(path: str, name: str) -> Iterator[tuple[str, ast.FunctionDef]]:
     r"""The methods of this name in all classes of a page, with the names of the classes."""
@@ -101,9 +108,29 @@ def out_of_order(path: str) -> Iterator[str]:
             yield f"{name}: {known}"
 
 
+def joined(path: Path) -> list[str]:
+    r"""Lines that give several names several values; two that change places are one idea."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Tuple):
+            continue
+        several = isinstance(node.value, ast.Tuple | ast.GeneratorExp | ast.ListComp)
+        names = ast.unparse(node.targets[0]).strip("()").split(", ")
+        values = ast.unparse(node.value).strip("()").split(", ")
+        if several and sorted(names) != sorted(values):
+            found.append(f"{path.name}:{node.lineno}")
+    return found
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_a_constructor_explains_its_arguments_and_forward_its_shapes(path: str) -> None:
     assert [*unexplained(path), *without_shapes(path)] == []
+
+
+def test_a_line_of_code_has_one_idea() -> None:
+    found = {path: joined(ROOT / path) for path in PAGES}
+    numbers = {path: len(lines) for path, lines in found.items() if lines}
+    assert numbers == CHANGED_BY_EXHIBITS, found
 
 
 def test_arguments_have_one_order_on_all_pages() -> None:

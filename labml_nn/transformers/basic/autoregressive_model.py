@@ -68,8 +68,8 @@ class AutoregressiveTransformer(nn.Module):
           fused](../fused_attention.py), which is faster
         """
         super().__init__()
-        # Each token becomes a vector, to which the vector of its position is added. Attention alone
-        # could not tell the first token from the last.
+        # Each token becomes a vector, to which the vector of its position is added. To one
+        # attention alone, the tokens that it sees are a set without an order.
         positions = PositionalEncoding(d_model, dropout_prob, seq_len)
         self.embed = Embeddings(n_vocab, d_model, positions)
 

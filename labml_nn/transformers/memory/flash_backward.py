@@ -16,14 +16,16 @@ The way out is to compute them *again*. Beside queries, keys, values and results
 each query is kept. So the memory, without the mask, grows with the length of the text and not with
 its square: of 2,048 positions with four heads, multi-head attention keeps
 [144.70](../../../results/family_drawings.json#tables.backward.2048.plain) MB for its backward pass,
-and this page [2.13](../../../results/family_drawings.json#tables.backward.2048.tiles) MB.
+and this page [2.13](../../../results/family_drawings.json#tables.backward.2048.tiles) MB. (The mask
+that is given counts for neither. The first number has 8 MB of masks that are made of it.)
 
 [What is kept of so many positions for the backward
 pass](../../../results/family_drawings.json#figures.kept)
 
 **In** and **out** are those of [attention in tiles](flash.py#online_softmax). The page follows
-Algorithm 2 of the paper. Scores that are computed twice cost multiplications, and still the kernels
-are faster than attention that writes its scores to memory.
+Algorithm 2 of the paper, with the loop over queries outside of that over keys. Scores that are
+computed twice cost multiplications, and still the kernels are faster than attention that writes its
+scores to memory.
 """
 
 from collections.abc import Callable

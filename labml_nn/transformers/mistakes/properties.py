@@ -17,7 +17,7 @@ it, or nothing.
 one](../../../results/mistakes.json#figures.losses)
 
 A property can't know the scale, so there is a [comparison](comparison.py) too. [One
-call](attention_tests.py) runs all of these.
+call](attention_tests.py) runs all of these; for padding, it has to be told how a mask is given.
 """
 
 from collections.abc import Callable
@@ -45,16 +45,26 @@ def same_twice(attention: nn.Module, run: Run, x: Tensor) -> str:
     return "two calls in evaluation differ: dropout is on. `dropout(x, p)` needs `self.training`"
 
 
+def one_number(outputs: Tensor) -> Tensor:
+    r"""
+    ## One number of all outputs
+
+    Not the sum of their squares: after a normalisation that is always the same.
+    """
+    weights = torch.arange(outputs.numel()).cos().to(outputs)
+    return (weights * outputs.flatten()).sum()
+
+
 def gradient(run: Run, x: Tensor, place: int | tuple[int | slice, int]) -> Tensor:
     r"""
     ## What the outputs at a place depend on
 
     The place is a sequence, or a position of one or of all sequences. Inputs that matter have a
-    gradient, whatever the weights are.
+    gradient, whatever the weights are, unless they go through a step, such as a comparison.
     """
     # A tensor of its own, so that the gradient is of these outputs alone.
     x = x.detach().requires_grad_()
-    run(x)[place].square().sum().backward()
+    one_number(run(x)[place]).backward()
 
     # An output that depends on nothing at all has no gradient.
     return torch.zeros_like(x) if x.grad is None else x.grad
@@ -138,9 +148,10 @@ def every_matrix_is_used(attention: nn.Module, run: Run, x: Tensor) -> str:
     attention.zero_grad()
 
     # Any number will do that depends on all outputs.
-    run(x).square().sum().backward()
+    one_number(run(x)).backward()
 
-    # No vectors: the bias of the keys never gets a gradient, the softmax takes it out again.
+    # No vectors: the bias of the keys gets no gradient (but for rounding), the softmax takes it out
+    # again.
     named = attention.named_parameters()
     unused = [n for n, w in named if w.dim() > 1 and (w.grad is None or not w.grad.any())]
     return f"no gradient comes to {', '.join(unused)}: it is never used" if unused else ""
@@ -219,8 +230,9 @@ def example(
         An attention may hide by a large number instead of minus infinity, and compute a block at a
         time: then rounding is left.
 
-    ??? question "Which property has an attention without any mask?"
-        All but one: it is an encoder's attention, and sees the future.
+    ??? question "Which of the six does an attention without any mask fail?"
+        Two: it sees the future, and it can't hide padding. It is an encoder's attention, for texts
+        of one length.
 
     ??? question "The mask is applied to `x[0]`. Why did a test of the first sequence pass it?"
         Nothing is wrong there. A test that looks at one sequence speaks for one sequence.
