@@ -30,7 +30,9 @@ def cache_agrees(whole: Whole) -> str:
     r"""
     ## With the cache as without
     """
-    model, inputs = whole.rough(), whole.inputs
+    # Weights of some size: small ones would hide a difference.
+    model = whole.rough()
+    inputs = whole.inputs
     length = inputs.shape[1]
 
     # Half of the text is the prompt, or all of it. The rest comes one by one, or in two parts.
@@ -132,10 +134,13 @@ def shift_changes_nothing(whole: Whole) -> str:
     if whole.shifted is None:
         return ""
 
-    # The same tokens, the same model, and other numbers for their places.
     # Far enough for the slowest of the rotations to be seen.
-    model, by = whole.rough(), 1000
-    first, moved = (whole.shifted(model, whole.inputs, n) for n in (0, by))
+    by = 1000
+
+    # The same tokens, the same model, and other numbers for their places.
+    model = whole.rough()
+    first = whole.shifted(model, whole.inputs, 0)
+    moved = whole.shifted(model, whole.inputs, by)
 
     # Sines of large numbers are rounded more coarsely.
     if off(moved, first) < 30 * NEAR:

@@ -34,7 +34,8 @@ def other_tokens(tokens: Tensor) -> Tensor:
     Each is replaced by another one that lies between the smallest and the largest.
     """
     # One more, and after the largest the smallest.
-    low, high = tokens.min(), tokens.max()
+    low = tokens.min()
+    high = tokens.max()
     # Nothing would change, so nothing could be found.
     if low == high:
         raise ValueError("all tokens are the same: take a text in which they differ")
@@ -76,7 +77,8 @@ def model_prefix(whole: Whole) -> str:
     What the model says about a token may not depend on what comes after it.
     """
     # What is said about the whole text.
-    model, inputs = whole.rough(), whole.inputs
+    model = whole.rough()
+    inputs = whole.inputs
     logits = whole.predict(model, inputs)
 
     # First the text keeps its length, and its end becomes another: after one token, after two ...
@@ -116,7 +118,8 @@ def each_sequence_alone(whole: Whole) -> str:
     No sequence of the batch, not only the first, may get other logits because of others.
     """
     # What is said about each of them in this company.
-    model, inputs = whole.rough(), whole.inputs
+    model = whole.rough()
+    inputs = whole.inputs
     logits = whole.predict(model, inputs)
 
     # All sentences begin with the number of a row.
@@ -162,10 +165,12 @@ def model_twice(whole: Whole) -> str:
     ## Randomness in evaluation
     """
     # A copy in evaluation, where nothing should be random, neither dropout nor a sampled mask.
-    model, inputs = whole.rough(), whole.inputs
+    model = whole.rough()
+    inputs = whole.inputs
 
     # Bit by bit: the same program on the same numbers.
-    first, second = whole.predict(model, inputs), whole.predict(model, inputs)
+    first = whole.predict(model, inputs)
+    second = whole.predict(model, inputs)
     if first.equal(second) or not first.isfinite().all():
         return ""
 

@@ -31,7 +31,8 @@ def targets_follow_inputs(whole: Whole) -> str:
     The one test that needs no model.
     """
     # The batch as the training gets it: everything it learns is in here.
-    inputs, targets = whole.inputs, whole.targets
+    inputs = whole.inputs
+    targets = whole.targets
     if targets[:, :-1].equal(inputs[:, 1:]):
         return ""
 
@@ -53,7 +54,8 @@ def honest(whole: Whole) -> str:
     these losses must be the one that the training computes of the same batch.
     """
     # With weights of some size: a fresh bias may be zero, and would hide what is wrong with it.
-    model, inputs = whole.rough(), whole.inputs
+    model = whole.rough()
+    inputs = whole.inputs
 
     # The inputs and the one token after them.
     text = torch.cat([inputs, whole.targets[:, -1:]], dim=1)
