@@ -47,9 +47,8 @@ node_programs := PATH="$(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$$PATH"
 # one that is done is done again only when what it depends on has changed.
 made := .venv/made
 
-# One process more than there are cores, and at most four: a test in a browser mostly waits.
-processes := $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
-parallel := --numprocesses=$(processes) --dist=worksteal
+# As many tests at a time as there are cores. (One more is no faster: the cores are busy throughout.)
+parallel := --numprocesses=logical --maxprocesses=4 --dist=worksteal
 
 # A cache that would go to the home folder.
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib

@@ -186,6 +186,8 @@ class Notes:
         escaped = _REMARK.sub("", text).replace("&", "&amp;").replace("<", "&lt;")
         escaped = re.sub(r"\\?`", "&#96;", escaped).replace("~~~", "&#126;~~")
         escaped = escaped.replace("](", "]&#40;")
+        # A power of Python. Around two of them, Python-Markdown 3.11 loses letters.
+        escaped = re.sub(r"(?<=\w)\*\*(?=-?\d)", "&#42;&#42;", escaped)
         escaped = _DEFINITION.sub(lambda match: match["footnote"] or "]&#58;", escaped)
         escaped = re.sub(r"&lt;(https?://[^<>\s]+)>", r"<\1>", escaped)
         known = self.source.once(anchors)

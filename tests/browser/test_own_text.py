@@ -159,9 +159,12 @@ def test_attention_is_told_in_words_and_by_the_keyboard(
     start(page, address + MHA)
     steps = graph_of(site, MHA)["steps"]
     bound = [step["bound"] for step in steps if step["layer"] in (None, 0)]
-    at = int(page.locator("section.run .where").inner_text().split()[1])
+    where = page.locator("section.run .where")
+    at = int(where.inner_text().split()[1])
     for _ in range(bound.index("attn") + 1 - at):
+        before = where.inner_text()
         page.get_by_role("button", name="Next step").click()
+        expect(where).not_to_have_text(before)
     expect(page.locator(".numbers")).to_contain_text("it sums to one")
     page.locator("section.run canvas").focus()
     page.keyboard.press("ArrowDown")

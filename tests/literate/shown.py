@@ -23,8 +23,8 @@ ELEMENTS = set(
     "msup mtable mtd mtext mtr munder munderover path svg".split()
 )
 ATTRIBUTES = set(
-    "align alt aria-hidden aria-label class d data-at data-line data-name data-number data-s "
-    "data-shape "
+    "align alt aria-hidden aria-label aria-level class d data-at data-line data-name data-number "
+    "data-s data-shape "
     "encoding height href id role src start tabindex title type viewbox width "
     "xmlns preserveaspectratio display mathvariant stretchy fence separator accent "
     "linebreak lspace rspace columnalign rowspacing columnspacing mathsize minsize maxsize "

@@ -5,6 +5,7 @@ import sysconfig
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 from hypothesis import given, settings
@@ -76,6 +77,12 @@ def test_modules_that_were_never_meant_for_this_become_pages(place: str, count: 
     with ProcessPoolExecutor(2) as pool:
         pages = sum(pool.map(render, [paths[::2], paths[1::2]]))
     assert pages > 0.9 * len(paths) > 50
+
+
+def test_powers_of_a_foreign_docstring_lose_no_letter(formulas: Formulas) -> None:
+    note = "x**2*y**-2*z # noqa: F821\nx**2*y**-2*z"
+    shown = assert_only_data(parse(f'def f():\n    """A.\n\n{indent(note, "    ")}"""\n'), formulas)
+    assert "F821" in shown.text() and shown.text().count("x**2") == 2
 
 
 MARKS = [
