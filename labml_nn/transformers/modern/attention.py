@@ -46,8 +46,8 @@ class RotaryProjection(PrepareForMultiHeadAttention):
 
     def __init__(self, d_model: int, heads: int, rotate: nn.Module) -> None:
         r"""
-        * `heads` is the number of heads
         * `d_model` is the number of features
+        * `heads` is the number of heads
         * `rotate` are the [rotary positions](../rotary.py#RotaryPositions)
         """
         # No bias, as in most newer models: it would add the same vector to all queries, whatever
