@@ -468,8 +468,11 @@ class Flow:
     def _axes(self, name: str) -> str:
         r"""
         The shape of a tensor, in names. An axis of size 1 says nothing.
+
+        The graph reads one text, and the page a batch of them, if its other tensors have that axis.
         """
-        axes = ["seq_len"]
+        batched = any("batch_size" in (axes or []) for axes in self.graph["axes"])
+        axes = ["seq_len", "batch_size" if batched else "1"]
         if name in self.number:
             axes = self.graph["axes"][self.graph["nodes"][self.number[name]]["axes"]] or []
         return " × ".join(axis for axis in axes if axis != "1")

@@ -194,6 +194,12 @@ def test_edges_are_what_a_line_reads(graph: dict[str, Any]) -> None:
     assert {shape for edge in flow.edges for shape in edge.shapes} == {"seq_len × d"}
 
 
+def test_the_tokens_have_the_axis_of_the_batch_if_the_page_has_one(graph: dict[str, Any]) -> None:
+    assert Flow(graph, SOURCE)._axes("tokens") == "seq_len"
+    graph["axes"] = [["seq_len", "batch_size", "d"]]
+    assert Flow(graph, SOURCE)._axes("tokens") == "seq_len × batch_size"
+
+
 def test_what_is_read_and_returned_as_well_has_a_box_at_its_end(graph: dict[str, Any]) -> None:
     own = {(one.source.line, one.target.name) for one in Flow(graph, SOURCE).edges}
     more = SOURCE.replace(
