@@ -1,12 +1,13 @@
 r"""Print the figures of the site: what was measured, beside what, and whether it is enough.
 
-    python -m benchmarks.figures [--anchor DIR] [--site DIR] [--only NAME] [--quick]
+    python -m benchmarks.figures [--anchor DIR] [--before DIR] [--site DIR] [--only NAME] [--quick]
 
 The site is built into a temporary folder, served on the loopback with gzip, and read in Chromium.
 Nothing is asked of any other host. `--anchor` names the folder `docs` of a checkout of
 labmlai/annotated_deep_learning_paper_implementations, whose layout is then measured with our text
-in the same run; without it what is compared with it is printed as not measured. Times depend on
-what else the machine does: only their comparison within one run means something.
+in the same run; without it what is compared with it is printed as not measured. `--before` names
+our site as an earlier commit built it: no change may make readers wait longer for the first text.
+Times depend on what else the machine does: only their comparison within one run means something.
 """
 
 import argparse
@@ -57,6 +58,7 @@ def main() -> int:
         "further",
     ]
     parser.add_argument("--site", type=Path, help="a site that is built already")
+    parser.add_argument("--before", type=Path, metavar="DIR", help="the site of an earlier commit")
     parser.add_argument("--only", choices=names, action="append", help="measure this alone")
     chosen = parser.parse_args()
     rounds = 1 if chosen.quick else chosen.rounds
@@ -77,7 +79,7 @@ def main() -> int:
             "weight": lambda: weight(browser, site, peer),
             "layout": lambda: layout(browser, site),
             "reading": lambda: reading(browser, site),
-            "paint": lambda: iter([paint(browser, site, peer, rounds)]),
+            "paint": lambda: paint(browser, site, peer, chosen.before, rounds),
             "alone": lambda: alone(browser, site),
             "twice": lambda: iter([twice(ROOT, site, out)]),
             "axe": lambda: iter([barriers(browser, site, axe, pages)]),
