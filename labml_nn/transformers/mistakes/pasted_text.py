@@ -61,8 +61,8 @@ def run_text(text: str) -> dict[str, Any]:
     # Some write `nn.functional`, some `F`.
     names |= {"math": math, "Tensor": Tensor}
 
-    # The text gets no flags of this file.
-    exec(compile(text, FILE, "exec", dont_inherit=True), names)
+    # All that it defines comes to the names.
+    exec(compile(text, FILE, "exec"), names)
     return names
 
 

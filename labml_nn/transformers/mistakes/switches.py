@@ -131,7 +131,7 @@ def angles(z: Tensor, by_neighbours: bool, base: float) -> Tensor:
     return table.repeat_interleave(2, dim=-1) if by_neighbours else table.repeat(1, 2)
 
 
-def turn(z: Tensor, table: bool, pairs: bool, base: float, sign: float = 1.0) -> Tensor:
+def turn(z: Tensor, table: bool, pairs: bool, base: float, sign: float) -> Tensor:
     r"""
     ## Turn pairs of features
 
@@ -224,7 +224,7 @@ def example(batch_size: int = 3, seq_len: int = 7, d_k: int = 2) -> dict[str, Te
     for name, table in (("right", False), ("mixed", True)):
         # The same vectors at all positions.
         # The pairs that are turned are halves both times.
-        turned = [turn(z, table, pairs=False, base=1e4) for z in (query, key)]
+        turned = [turn(z, table, pairs=False, base=1e4, sign=1.0) for z in (query, key)]
         scores = turned[0] @ turned[1].transpose(-2, -1)
 
         # On the diagonal beside the main one, all distances are one.

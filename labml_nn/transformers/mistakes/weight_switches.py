@@ -85,16 +85,14 @@ def by_distance(scores: Tensor, allowed: Tensor) -> Tensor:
     """
     # Sequences come first, then heads, queries and keys.
     heads = scores.shape[1]
-    seq_len = scores.shape[2]
 
     # A slope for each head, from steep to nearly flat.
     slopes = 2.0 ** (-8.0 * torch.arange(1, heads + 1) / heads)
 
-    # Zero for the query's own position, and less and less before it.
-    # Every pair of a query and a key.
-    positions = torch.arange(seq_len)
-    distance = positions[None, :] - positions[:, None]
-    return look(scores + slopes.view(-1, 1, 1) * distance, allowed)
+    # How many keys a query sees up to this one: one more for each step towards the query. That is
+    # the distance but for one number in a row, which no softmax notices.
+    nearness = allowed.cumsum(-1)
+    return look(scores + slopes.view(-1, 1, 1) * nearness, allowed)
 
 
 def first_only(scores: Tensor, allowed: Tensor) -> Tensor:
@@ -157,8 +155,7 @@ def weigh(rule: Rule) -> Step:
     def step(s: State) -> State:
         # True from the diagonal down.
         # As many keys as queries: this is self-attention.
-        n = s["scores"].shape[-1]
-        mask = torch.ones(n, n, dtype=torch.bool, device=s["scores"].device).tril()
+        mask = torch.ones(s["scores"].shape[-2:], dtype=torch.bool).tril()
         return s | {"weights": rule(s["scores"], mask)}
 
     return step

@@ -3,10 +3,8 @@ r"""Attentions as people write them: right ones pass, wrong ones are named, with
 from typing import Any
 
 import pytest
-from torch import nn
 
 from labml_nn.transformers.mistakes import pasted
-from labml_nn.transformers.mistakes.guesses import Way, guess_arguments, ways
 
 # In the manner of nanoGPT: a configuration, one projection for all, a mask of its own, batch first.
 CONFIGURED = """
@@ -320,20 +318,3 @@ def test_what_does_not_run_says_why(text: str, failed: str, line: int | None) ->
     told = checked(text)
     assert failed in told["failed"]
     assert told.get("line") == line
-
-
-def test_a_configuration_is_made_of_what_is_read_from_it() -> None:
-    class Configured(nn.Module):
-        def __init__(self, config: Any) -> None:
-            super().__init__()
-
-    found, unknown = guess_arguments(Configured, "config.n_head + config.n_embd + config.other")
-    assert vars(found["config"]) == {"n_head": 3, "n_embd": 24}
-    assert unknown == []
-
-
-def test_what_was_said_is_no_longer_tried() -> None:
-    tried = list(ways(nn.MultiheadAttention(4, 2).forward, {"layout": "sequence first"}))
-    assert {way.layout for way in tried} == {"sequence first"}
-    assert {way.inputs for way in tried} == {3}
-    assert Way().mask == "none"
