@@ -209,7 +209,7 @@ def test_right_ones_pass_and_the_way_to_call_them_is_found(text: str, way: dict[
         (CONFIGURED, "math.sqrt(k.size(-1))", "math.sqrt(C)", "root of the whole width", "sqrt(C)"),
         (CONFIGURED, " == 0", " == 2", "no causal mask", "masked_fill"),
         (SEQUENCE_FIRST, "dim=1", "dim=3", "softmax is over the heads", "dim=3"),
-        (CONFIGURED, "self.dropout, self.training", "0.1", "dropout is on", "F.dropout"),
+        (MODEL, "x.cumsum(dim=1)", "F.dropout(x.cumsum(dim=1))", "dropout is on", "F.dropout"),
         (SEQUENCE_FIRST, "dim=1", "dim=0", "softmax is over the queries", "dim=0"),
         (HIDES, "attn_mask=attn_mask", "attn_mask=None", "no causal mask", None),
         (MODEL, "x.cumsum(dim=1)", "x + x.mean(dim=1, keepdim=True)", "future", None),

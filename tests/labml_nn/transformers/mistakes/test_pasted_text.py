@@ -69,6 +69,8 @@ scores = q @ k / math.sqrt(3)
 scores = scores / d ** 0.5  # masked_fill
 scores = scores + mask
 weights = scores.softmax(-1)
+weights = F.dropout(weights, 0.1)
+x = self.dropout(x)
 """
 
 
@@ -83,6 +85,8 @@ weights = scores.softmax(-1)
         ("the mask comes after the softmax", None),
         ("there is no causal mask", 6),
         ("the output is NaN", 7),
+        # The function, and not the layer, which knows whether the model trains.
+        ("two calls in evaluation differ: dropout is on", 8),
         ("nobody knows", None),
     ],
 )
