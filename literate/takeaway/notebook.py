@@ -55,9 +55,15 @@ def build(
     r"""
     ## Build a notebook
 
-    Jupytext makes it of its [script](#script). Returns the text of the `.ipynb` file.
+    * `sources` are all modules of the package, in reading order
+    * `module` is the page, which has something to run
+    * `addresses` are where its links lead
+    * `settings` name sequels and [exercises](exercises.py)
+
+    Returns the text of the `.ipynb` file. Raises a
+    [LiterateError](../problems.py#LiterateError) where a copy can't do what the original does.
     """
-    return notebook_cells.written(script(sources, module, addresses, settings))
+    return notebook_cells.written(_cells(sources, module, addresses, settings))
 
 
 def script(
@@ -69,13 +75,16 @@ def script(
     r"""
     ## Build the script of a notebook
 
-    * `sources` are all modules of the package, in reading order
-    * `module` is the page, which has something to run
-    * `addresses` are where its links lead
-    * `settings` name sequels and [exercises](exercises.py)
+    The same cells as [in the notebook](#build), in a form that jupytext reads.
+    """
+    return notebook_cells.script(_cells(sources, module, addresses, settings))
 
-    Raises a [LiterateError](../problems.py#LiterateError) where a copy can't do what the original
-    does.
+
+def _cells(
+    sources: Mapping[str, Source], module: str, addresses: Addresses, settings: Settings
+) -> list[Cell]:
+    r"""
+    In the order in which they run.
     """
     source = sources[module]
     following, also, instead = module, [], {}
@@ -116,7 +125,7 @@ def script(
         about = "## For what follows\n\nWhat else the rest of the notebook needs:"
         cells += page.other_pages(after, about, FOLDED_TOO)
     cells += page.body(entry, body)
-    return notebook_cells.script(cells)
+    return cells
 
 
 def _is(piece: Piece, module: str, name: str) -> bool:
