@@ -107,8 +107,8 @@ def findings(module: nn.Module, way: Way, read: Any = None) -> dict[str, str]:
 
     # So is a model. Its text is the one for which the way was found.
     tokens = texts()
-    # (The tests of the cache read it in parts, and compare.)
-    tests = (*MODEL_TESTS, *CACHE_TESTS) if read else MODEL_TESTS
+    # (The tests of the cache read it in parts, and compare. Without one they have nothing to say.)
+    tests = (*MODEL_TESTS, *CACHE_TESTS)
     with torch.no_grad():
         return run_tests(tests, Whole(module, tokens, tokens, predict=way, read=read))
 

@@ -1,9 +1,10 @@
 from pathlib import Path
 
 import pytest
-from torch import nn
+from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.command import load, main
+from labml_nn.transformers.mistakes import command
+from labml_nn.transformers.mistakes.command import examine, load, main
 
 WRONG = """
 import torch
@@ -102,5 +103,33 @@ def test_what_can_not_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
     path = file(tmp_path)
     for name in ("nothing", f"{path}:Missing", "no_such_module:Class", f"{path}:Odd"):
         assert main([name]) == 2
-    assert "Odd wants colour" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.startswith("say FILE:CLASS or MODULE:CLASS, not nothing\n")
+    assert "Odd wants colour" in said
     assert load("torch.nn:Linear") is nn.Linear
+
+
+def test_a_file_may_import_what_lies_beside_it_before_anything_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("elsewhere", "here"):
+        (tmp_path / place).mkdir()
+        text = f"from torch import nn\n\nclass Beside(nn.Module):\n    place = {place!r}\n"
+        (tmp_path / place / "beside_the_museum.py").write_text(text)
+    # This one is found as well, by whoever looks at it first.
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+    path = tmp_path / "here" / "imports_it.py"
+    path.write_text("from beside_the_museum import Beside\n")
+    assert load(f"{path}:Beside").place == "here"
+
+
+def test_a_model_reads_three_texts_of_twelve_tokens_that_are_not_special(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Tensor] = []
+    monkeypatch.setattr(command, "find_in_language_model", lambda _, tokens: asked.append(tokens))
+    examine(nn.Embedding(19, 24), 24, 3)
+    (tokens,) = asked
+    assert tokens.shape == (3, 12)
+    assert tokens.min() >= 3
+    assert tokens.max() < 19

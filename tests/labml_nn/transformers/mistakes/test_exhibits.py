@@ -47,6 +47,8 @@ def test_a_mistake_is_one_line_of_the_lesson(name: str) -> None:
     assert exhibit.wrong != exhibit.right
     assert "\n" not in exhibit.right + exhibit.wrong
     assert issubclass(exhibit.make(), exhibit.of.__base__)
+    # A model trains with dropout only where that is the mistake.
+    assert exhibit.dropout_prob == (0.1 if name == "DropoutInEvaluation" else 0.0)
 
 
 @pytest.mark.parametrize("name", SAID)

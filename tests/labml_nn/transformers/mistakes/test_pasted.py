@@ -1,8 +1,11 @@
 r"""Attentions as people write them: right ones pass, wrong ones are named, with their line."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes import pasted
 
@@ -174,6 +177,21 @@ class CachedAttention(nn.Module):
         y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(B, T, C)
         return self.out(y), (k, v) if use_cache else None
 """
+
+# A whole model with a cache: the sum of the vectors of earlier calls.
+CACHED_MODEL = """
+class Model(nn.Module):
+    def __init__(self, vocab_size, d_model):
+        super().__init__()
+        self.table = nn.Embedding(vocab_size, d_model)
+        self.head = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, sum_of_past=None):
+        x = self.table(tokens).cumsum(1)
+        if sum_of_past is not None:
+            x = x + sum_of_past[:, None]
+        return self.head(x), x[:, -1]
+"""
 GPT = {"class": "GPT"}
 # A model that sums over the first axis is right where that is the sequence.
 BATCH_FIRST, SAID = {"layout": "batch first"}, {"layout": "sequence first"}
@@ -266,25 +284,66 @@ def test_a_wrong_model_is_told_its_mistake_and_a_right_one_none(
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "sentence"),
+    ("text", "cache", "right", "wrong", "sentence"),
     [
-        ("x", "x", ""),
-        ("diagonal=S - T", "diagonal=0", "token by token"),
-        ("diagonal=S - T", "diagonal=S - T + (S > T > 1)", "several new tokens"),
-        ("[past_kv[1], v]", "[past_kv[1], v.flip(2)]", "with a cache"),
+        (CACHED, "past_kv", "x", "x", ""),
+        (CACHED, "past_kv", "diagonal=S - T", "diagonal=0", "token by token"),
+        (CACHED, "past_kv", "diagonal=S - T", "diagonal=S - T + (S > T > 1)", "several new"),
+        (CACHED, "past_kv", "[past_kv[1], v]", "[past_kv[1], v.flip(2)]", "with a cache"),
+        (CACHED_MODEL, "sum_of_past", "x", "x", ""),
+        (CACHED_MODEL, "sum_of_past", "x + sum", "x - sum", "token by token"),
     ],
 )
-def test_a_cache_is_read_in_parts(right: str, wrong: str, sentence: str) -> None:
-    text = CACHED.replace(right, wrong)
-    told = checked(text)
-    assert told["assumed"]["cache"] == "past_kv"
+def test_a_cache_is_read_in_parts(
+    text: str, cache: str, right: str, wrong: str, sentence: str
+) -> None:
+    text = text.replace(right, wrong)
+    told = checked(text, BATCH_FIRST)
+    assert told["assumed"]["cache"] == cache
     found = [one for one in told["found"] if one["test"] == "cache_agrees"]
     assert len(found) == bool(sentence)
     assert all(sentence in one["sentence"] for one in found)
     # Who says that it is none, is not told about it.
-    other = checked(text, {"cache": "none"})
+    other = checked(text, BATCH_FIRST | {"cache": "none"})
     assert other["assumed"]["cache"] == ""
     assert "cache_agrees" not in [one["test"] for one in other["found"]]
+
+
+def test_of_a_model_what_is_wrong_without_a_cache_comes_first() -> None:
+    wrong = CACHED_MODEL.replace("cumsum(1)", "cumsum(1).flip(1)")
+    assert [one["test"] for one in checked(wrong, BATCH_FIRST)["found"]] == [
+        "model_prefix",
+        "cache_agrees",
+    ]
+
+
+class Tried:
+    r"""A way to call a module that gives something, and fails so many quick tests."""
+
+    def __init__(self, give: Callable[[Tensor], Tensor], wrong: int = 0) -> None:
+        self.give, self.wrong = give, wrong
+
+    def __call__(self, module: nn.Module, x: Tensor) -> Tensor:
+        assert not module.training
+        module.train()
+        return self.give(x)
+
+
+def test_the_first_of_the_best_ways_is_taken_or_the_first_failure_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pasted, "badness", lambda module, way, x: way.wrong)
+
+    def fail(x: Tensor) -> Tensor:
+        raise KeyError("no")
+
+    module, x = nn.Identity(), torch.zeros(2, 3)
+    short, broken = Tried(lambda x: x[:1]), Tried(fail)
+    lengths = "an input of [2, 3] gives [1, 3]"
+    assert pasted.best_of(module, [short, broken], x) == (None, lengths)
+    assert pasted.best_of(module, [broken, short], x) == (None, "KeyError: 'no'")
+    two, one, another = (Tried(lambda x: x, wrong) for wrong in (2, 1, 1))
+    assert pasted.best_of(module, [short, two, one, broken, another], x) == (one, lengths)
 
 
 def test_what_was_guessed_can_be_corrected() -> None:
@@ -293,6 +352,8 @@ def test_what_was_guessed_can_be_corrected() -> None:
     other = checked(CONFIGURED + HIDES, {"class": "CausalSelfAttention"})
     assert other["assumed"]["class"] == "CausalSelfAttention"
     assert other["found"] == []
+    # One that is no longer in the text is not looked for.
+    assert checked(CONFIGURED + HIDES, {"class": "Gone"})["assumed"]["class"] == "Attention"
     said = checked(HIDES, {"arguments": {"num_heads": "2"}, "mask": "true shows"})
     assert said["assumed"]["arguments"]["num_heads"] == "2"
     assert said["assumed"]["way"]["mask"] == "true shows"
@@ -318,3 +379,25 @@ def test_what_does_not_run_says_why(text: str, failed: str, line: int | None) ->
     told = checked(text)
     assert failed in told["failed"]
     assert told.get("line") == line
+
+
+def test_what_runs_in_no_way_is_told_with_the_first_error_and_no_way() -> None:
+    told = checked(
+        "class A(nn.Module):\n    def forward(self, x):\n        raise ValueError(list(x.shape))\n"
+    )
+    said = "It runs in no way that we know. In the first: ValueError: [5, 7, 24]"
+    assert told["failed"] == said
+    assert told["assumed"]["class"] == "A"
+    assert told["assumed"]["way"] is None
+
+
+def test_an_attention_with_a_table_of_positions_is_no_model() -> None:
+    table = "self.positions = nn.Embedding(16, embed_dim)"
+    text = HIDES.replace("super().__init__()", f"super().__init__()\n        {table}")
+    assert table in text
+    assert checked(text)["assumed"]["model"] is False
+
+
+def test_a_module_is_made_of_the_same_random_numbers_each_time() -> None:
+    text = "class A(nn.Module):\n    def __init__(self):\n        raise ValueError(torch.rand(1))\n"
+    assert checked(text)["failed"] == checked(text)["failed"]
