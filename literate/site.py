@@ -38,6 +38,7 @@ from literate.takeaway.of_page import Taken
 from livepage.build import Live, LiveError
 from livepage.edit.files import PLACE as EDITOR
 from livepage.edit.files import Edit, EditError
+from livepage.later import Later
 
 THEME = Path(__file__).parent / "engines" / "theme"
 
@@ -199,18 +200,24 @@ def pages(
     all_steps = steps(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
     finished = finished or Finished(None)
+    kept = live(site.settings, Live.kept)
     origins = {
         source.path: made_from(source, links, measured.get(source.path), references)
         for source in chosen
     }
-    new = [path for path, origin in origins.items() if finished.page(path, origin) is None]
-    shown = live(site.settings, lambda runs: runs.shown(new))
+    new = [
+        path
+        for path, origin in origins.items()
+        if finished.page(path, origin, kept.get(path)) is None
+    ]
+    shown = live(site.settings, lambda runs: runs.shown(new), finished.later)
     pairs = site.settings.compare.items()
     compared = {source: there for name, there in pairs for source in links.results[name].sources}
     with Formulas(katex.folder(site.settings)) as formulas:
         for source in chosen:
             origin = origins[source.path]
-            written = finished.page(source.path, origin)
+            graph = kept.get(source.path)
+            written = finished.page(source.path, origin, graph)
             if written is None:
                 takeaways, problems = taken.of(source)
                 size, flow = shown.get(source.path, (0, ""))
@@ -224,7 +231,7 @@ def pages(
                 )
                 told = twin.of_page(source, links, measured.get(source.path))
                 written = replace(written, problems=(*written.problems, *problems), twin=told)
-                finished.pages[source.path] = origin, written
+                finished.pages[source.path] = origin, graph, written
             against = finished.problems(source, names, site.settings.words)
             yield replace(written, problems=tuple(sorted([*written.problems, *against])))
 
@@ -310,7 +317,7 @@ def _measured(
     return finished.measured
 
 
-def generated(settings: Settings) -> dict[str, str | bytes]:
+def generated(settings: Settings, finished: Finished | None = None) -> dict[str, str | bytes]:
     r"""
     ## What belongs to the site as a whole
 
@@ -318,10 +325,12 @@ def generated(settings: Settings) -> dict[str, str | bytes]:
     [runs on pages](../livepage/build.py), and the list of what can be edited. Formulas don't wait
     for their fonts, which KaTeX would let them do.
     """
+    finished = finished or Finished(None)
+    finished.graphs |= live(settings, Live.files, finished.later)
     sheet = (katex.folder(settings) / "dist/katex.min.css").read_text(encoding="utf-8")
     swapped = sheet.replace("font-display:block", "font-display:swap")
     faces = {f"assets/fonts/{name}": content for name, content in fonts.files(settings)}
-    made = {"assets/katex/katex.min.css": swapped, **faces, **live(settings, Live.files)}
+    made = {"assets/katex/katex.min.css": swapped, **faces, **finished.graphs}
     if editor := edit(settings):
         # The kernels come with the editor, too.
         for place, _ in editor.files():
@@ -330,17 +339,28 @@ def generated(settings: Settings) -> dict[str, str | bytes]:
     return made
 
 
-def live(settings: Settings, ask: Callable[[Live], dict[str, Any]]) -> dict[str, Any]:
+def live(
+    settings: Settings, ask: Callable[[Live], dict[str, Any]], later: Later | None = None
+) -> dict[str, Any]:
     r"""
     ## What runs on pages
 
     The answer of all that [runs](../livepage/build.py#Live), where the settings name something.
+    What isn't exported yet is so before the answer, or [later](../livepage/later.py).
     """
-    places = settings.root, settings.root / settings.store / "live", settings.sources
+    places = settings.root, exports(settings), settings.sources
+    given = {**settings.live, "fingerprint": fingerprint, "later": later}
     try:
-        return ask(Live(*places, **settings.live, fingerprint=fingerprint)) if settings.live else {}
+        return ask(Live(*places, **given)) if settings.live else {}
     except LiveError as error:
         raise LiterateError([Problem(settings.live["record"], 1, str(error))]) from None
+
+
+def exports(settings: Settings) -> Path:
+    r"""
+    ## Where the exported graphs are kept
+    """
+    return settings.root / settings.store / "live"
 
 
 def edit(settings: Settings) -> Edit | None:

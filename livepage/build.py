@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
@@ -25,6 +26,7 @@ from typing import Any
 
 from livepage.dataflow import drawing
 from livepage.edit.files import place_of_kernels
+from livepage.later import Later, LiveError
 from livepage.places import to_lines
 from livepage.steps import steps
 
@@ -38,12 +40,6 @@ KERNELS = HERE.parent / "browser_torch" / "kernels" / "kernels.wasm"
 MODULES = ("go_on.js", "model.js", "own_text.js", "panel.js", "worker.js", "writing.js")
 # When one of these changes, everything is exported again.
 TOOLS = [HERE / f"{name}.py" for name in ("child", "exporter", "places", "weights")]
-
-
-class LiveError(Exception):
-    r"""
-    ## What the author has to do first
-    """
 
 
 @dataclass(frozen=True)
@@ -62,6 +58,7 @@ class Live:
     * `text` is what stands in the field for the reader's own at first
     * `fingerprint` tells whether the code of a file is still the same as when the model was
       trained, or exported
+    * `later` exports while nobody waits; without it the answers wait for the exports
     """
 
     root: Path
@@ -75,6 +72,7 @@ class Live:
     text: str = ""
     graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fingerprint: Callable[[Path], str] = lambda path: sha256(path.read_bytes()).hexdigest()
+    later: Later | None = None
     exported: dict[tuple[str, str], Any] = field(default_factory=dict)
     prints: dict[str, str | None] = field(default_factory=dict)
 
@@ -158,15 +156,13 @@ class Live:
         r"""
         ### The graphs of models
 
-        Those that aren't kept are made, by two processes.
+        Those that aren't kept are made, by two processes. What is made later is missing until then.
         """
         self.store.mkdir(parents=True, exist_ok=True)
         requests, places = [], {}
         for maker, name in sorted(wanted):
             entry = models[name]
-            stem = f"{Path(entry['file']).stem}-{self.key(maker, name, entry)}"
-            graph, constants = (self.store / f"{stem}.{end}" for end in ("json", "safetensors"))
-            places[maker, name] = graph, constants
+            graph, constants = places[maker, name] = self.places_of(maker, name, entry)
             if not graph.is_file():
                 requests.append({
                     "maker": maker,
@@ -178,12 +174,35 @@ class Live:
                     "constants": str(constants),
                 })  # fmt: skip
                 report(f"exported {name}")
-        self.run_children([*filter(None, (requests[::2], requests[1::2]))])
+        halves = [*filter(None, (requests[::2], requests[1::2]))]
+        if halves and self.later:
+            self.later.ask(partial(self.run_children, halves))
+        else:
+            self.run_children(halves)
         for key, (graph, constants) in places.items():
-            self.exported[key] = (
-                self.of_today(json.loads(graph.read_bytes())),
-                constants.read_bytes(),
-            )
+            if graph.is_file():
+                self.exported[key] = (
+                    self.of_today(json.loads(graph.read_bytes())),
+                    constants.read_bytes(),
+                )
+
+    def places_of(self, maker: str, name: str, entry: Mapping[str, Any]) -> tuple[Path, Path]:
+        r"""
+        ### Where a graph is kept, and its constants
+        """
+        stem = f"{Path(entry['file']).stem}-{self.key(maker, name, entry)}"
+        return self.store / f"{stem}.json", self.store / f"{stem}.safetensors"
+
+    def kept(self) -> dict[str, str]:
+        r"""
+        ### The graph of each page that has one already
+        """
+        models = self.recorded()["models"]
+        graphs = {
+            path: self.places_of(self.maker, name, models[name])[0]
+            for path, name in self.pages.items()
+        }
+        return {path: graph.name for path, graph in graphs.items() if graph.is_file()}
 
     def of_today(self, graph: dict[str, Any]) -> dict[str, Any]:
         r"""
@@ -230,6 +249,8 @@ class Live:
         self.export(values["models"], {(self.maker, self.pages[path]) for path in paths})
         found = {}
         for path in paths:
+            if (self.maker, self.pages[path]) not in self.exported:
+                continue
             graph, source = self.page(path, values)
             found[path] = graph["bytes"], drawing(graph, source)
         return found
@@ -270,8 +291,11 @@ class Live:
         kernels = KERNELS.read_bytes()
         found = {place_of_kernels(kernels): kernels}
         graphs = {place: (one["maker"], one["model"]) for place, one in self.graphs.items()}
+        graphs = {place: key for place, key in graphs.items() if key in self.exported}
         contents = {place: self.graph(*key, values) for place, key in graphs.items()}
         for path, name in self.pages.items():
+            if (self.maker, name) not in self.exported:
+                continue
             at = self.place(path)
             graphs[at] = self.maker, name
             contents[at], _ = self.page(path, values)

@@ -10,11 +10,13 @@ links treat them like any other. This module alone knows MkDocs.
 
 import gc
 import logging
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -27,6 +29,7 @@ from mkdocs.structure.toc import TableOfContents
 
 from literate import site
 from literate.engines.raw_html import ReadyHtml
+from literate.engines.standing import Standing
 from literate.page import finished
 from literate.page.finished import Finished
 from literate.page.lists import HOME
@@ -34,6 +37,7 @@ from literate.page.page import Page
 from literate.problems import LiterateError
 from literate.settings import Settings, load
 from literate.site import Site
+from livepage.later import Later
 
 # MkDocs counts what is logged below its own name, and `--strict` fails on it.
 log = logging.getLogger(f"mkdocs.plugins.{__name__}")
@@ -56,6 +60,7 @@ class LiteratePlugin(BasePlugin):
         # Markdown and the pages that it was made from.
         self.finished: Finished | None = None
         self.html: dict[str, tuple[object, str, TableOfContents]] = {}
+        self.standing = Standing()
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
         r"""
@@ -101,12 +106,20 @@ class LiteratePlugin(BasePlugin):
             known[:] = [*needed, *(file for file in known if str(file) not in needed)]
         return config
 
+    def on_pre_build(self, *, config: MkDocsConfig) -> None:
+        r"""
+        ### Keep what the last build has written
+        """
+        if self.serves:
+            self.standing.take_away(Path(config.site_dir))
+
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
         r"""
         ### Add the pages and what they need
 
         A problem on any page stops the build, strict or not: a page that is wrong is not published.
         """
+        self.standing.put_back(Path(config.site_dir))
         try:
             loaded, written = self._pages(config.site_url or "")
         except LiterateError as error:
@@ -125,11 +138,13 @@ class LiteratePlugin(BasePlugin):
             file.edit_uri = None
             files.append(file)
             for uri, content in page.files.items():
-                files.append(File.generated(config, uri, content=content))
-        for uri, text in (site.generated(self.settings) | loaded.search_index).items():
-            files.append(File.generated(config, uri, content=text))
+                files.append(StandingFile.of(self.standing, config, uri, content=content))
+        for_all = site.generated(self.settings, self.finished)
+        for uri, text in (for_all | loaded.search_index).items():
+            files.append(StandingFile.of(self.standing, config, uri, content=text))
         for uri, path in site.assets(self.settings):
-            files.append(File.generated(config, uri, abs_src_path=str(path)))
+            files.append(StandingFile.of(self.standing, config, uri, abs_src_path=str(path)))
+        self.paths = {file.dest_uri for file in files} | self.for_programs.keys()
         return files
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
@@ -139,10 +154,13 @@ class LiteratePlugin(BasePlugin):
         Without the address of the site the map would name no page. The packed one holds a date.
         """
         folder = Path(config.site_dir)
-        site.put(folder, self.for_programs)
+        self.standing.put(folder, self.for_programs)
+        self.standing.drop_all_but(folder, self.paths)
         (folder / "sitemap.xml.gz").unlink(missing_ok=True)
         if not config.site_url:
             (folder / "sitemap.xml").unlink(missing_ok=True)
+        if self.finished is not None and self.finished.later is not None:
+            self.finished.later.start()
 
     def _pages(self, url: str) -> tuple[Site, list[Page]]:
         if not self.serves:
@@ -204,10 +222,44 @@ class LiteratePlugin(BasePlugin):
         gc.collect()
         gc.freeze()
         root = self.settings.root
+        if self.finished is not None and self.settings.live:
+            # The first build has waited for the exports; the next ones go on without them.
+            self.finished.later = Later(site.exports(self.settings) / "later", log.warning)
+            server.watch(str(self.finished.later.stamp))
         for path in (*self.settings.sources, *self.settings.documents, self.settings.results):
             if (root / path).exists():
                 server.watch(str(root / path))
         return server
+
+
+class StandingFile(File):
+    r"""
+    ## A file that is written only if it has changed
+    """
+
+    standing: Standing
+
+    @classmethod
+    def of(cls, standing: Standing, config: MkDocsConfig, uri: str, **origin: Any) -> File:
+        r"""
+        ### A file with a `content`, or with the `abs_src_path` of one
+        """
+        file = cls.generated(config, uri, **origin)
+        file.standing = standing
+        return file
+
+    def copy_file(self, dirty: bool = False) -> None:
+        r"""
+        ### Write it
+        """
+        origin: object = self._content
+        if self.abs_src_path is not None:
+            about = os.stat(self.abs_src_path)
+            origin = self.abs_src_path, about.st_mtime_ns, about.st_size
+        folder = Path(self.dest_dir)
+        if not self.standing.has(folder, self.dest_uri, origin):
+            super().copy_file(dirty)
+            self.standing.made_from[self.dest_uri] = origin
 
 
 def _folder(config: MkDocsConfig) -> Path:

@@ -8,9 +8,10 @@ An author saves one file, and the engine builds the whole site again. What the b
 worked out is kept in memory until then: the parsed sources, what was measured, and each page with
 all that it was made from. While that is the same, so is the page.
 
-Two things are left for the next full build, because they change many pages at every saved line:
-what other pages measure through the code that was saved, and what their snippets and notebooks take
-from it.
+Three things are left for the next full build, because they change many pages at every saved line:
+what other pages measure through the code that was saved, what their snippets and notebooks take
+from it, and that numbers on them were measured with the code as it was. The graphs of models that
+contain this code are exported while the author reads on, and come with another build.
 """
 
 import posixpath
@@ -27,8 +28,8 @@ from literate.python.names_in_notes import Names
 from literate.python.references import Network
 from literate.reading import rules
 from literate.reading.source import Source
-from literate.results.fingerprints import changed
 from literate.settings import Settings
+from livepage.later import Later
 
 _LINKED = re.compile(r"\]\(([^)#\s]+)")
 
@@ -40,16 +41,20 @@ class Finished:
 
     * `bench` is what measures, with a process that has PyTorch loaded; None if nothing is kept
     * `sources` are those of the last build, by their paths, and so are `measured`
-    * `pages` are pages, each with what it was made from
+    * `pages` are pages, each with what it was made from, and the name of its graph
+    * `graphs` are the files of all graphs, by their places on the site
     * `judged` are sources with their problems, which are those of all with these `names`
+    * `later` exports the graphs that no build waits for
     """
 
     bench: Bench | None
     sources: Mapping[str, Source] = field(default_factory=dict)
     measured: Mapping[str, Measurement] = field(default_factory=dict)
-    pages: dict[str, tuple[object, Page]] = field(default_factory=dict)
+    pages: dict[str, tuple[object, str | None, Page]] = field(default_factory=dict)
     names: Names | None = None
     judged: dict[str, tuple[Source, list[Problem]]] = field(default_factory=dict)
+    graphs: dict[str, bytes] = field(default_factory=dict)
+    later: Later | None = None
 
     def close(self) -> None:
         r"""
@@ -58,12 +63,14 @@ class Finished:
         if self.bench is not None:
             self.bench.child.stop()
 
-    def page(self, path: str, origin: object) -> Page | None:
+    def page(self, path: str, origin: object, graph: str | None) -> Page | None:
         r"""
         ### A page that was made from the same
+
+        Until a new graph is there, which is None, the page keeps the one that it has.
         """
-        before, written = self.pages.get(path, (None, None))
-        return written if origin == before else None
+        before, its_graph, written = self.pages.get(path, (None, None, None))
+        return written if origin == before and graph in (None, its_graph) else None
 
     def problems(self, source: Source, names: Names, words: Mapping[str, str]) -> list[Problem]:
         r"""
@@ -109,11 +116,7 @@ def made_from(
             for path in sorted(linked)
             if path in links.pages
         ],
-        [
-            (path, result, changed(result, links.pages, links.root))
-            for path, result in links.results.items()
-            if path in linked
-        ],
+        [(path, result) for path, result in links.results.items() if path in linked],
         # The programs of a path.
         [
             (path, (links.root / path).read_text(encoding="utf-8"))

@@ -25,8 +25,14 @@ def fingerprint(file: Path) -> str:
     r"""
     ## What a run depends on in a file
 
-    The beginning of a hash.
+    The beginning of a hash. Until a file is changed, it is read once.
     """
+    told = file.stat()
+    return _of_file(file, told.st_mtime_ns, told.st_size)
+
+
+@lru_cache(maxsize=1024)
+def _of_file(file: Path, changed: int, size: int) -> str:
     data = file.read_bytes()
     if file.suffix == ".py":
         try:
@@ -80,15 +86,4 @@ def _print(path: str, sources: Mapping[str, Source], root: Path) -> str:
     if path in sources:
         return sources[path].once(of_source)
     file = root / path
-    if not file.is_file():
-        return ""
-    told = file.stat()
-    return _fingerprint(file, told.st_mtime_ns, told.st_size)
-
-
-@lru_cache(maxsize=1024)
-def _fingerprint(file: Path, changed: int, size: int) -> str:
-    r"""
-    The same file gives the same fingerprint until it is changed.
-    """
-    return fingerprint(file)
+    return fingerprint(file) if file.is_file() else ""

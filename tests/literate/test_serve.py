@@ -213,6 +213,26 @@ def test_a_changed_result_is_followed_and_so_is_what_was_measured(served: Served
     served.until(lambda: "has changed since this run" in served.text("results/trials/"))
 
 
+def test_what_is_as_it_was_is_not_written_again_and_what_is_gone_is_removed(served: Served) -> None:
+    (folder,) = (served.project / "tmp").glob("mkdocs_*")
+    script, mean, attention = (
+        folder / name for name in ("assets/literate.js", "mean/index.md", "attention/index.md")
+    )
+    files = script, mean, attention
+    before = [file.stat().st_mtime_ns for file in files]
+    served.save("pkg/gone.py", ATTENTION.replace("title: Attention", "title: Edited"))
+    served.save("pkg/attention.py", ATTENTION.replace("One number", "Edited number"))
+    served.until(lambda: "Edited number" in served.text("attention/"))
+    served.until((folder / "gone/index.html").is_file)
+    assert (folder / "gone/index.md").is_file()
+    (served.project / "pkg/gone.py").unlink()
+    served.save("pkg/attention.py", ATTENTION.replace("One number", "Edited once more"))
+    served.until(lambda: "Edited once more" in served.text("attention/"))
+    assert not [name for name in ("index.html", "index.md") if (folder / "gone" / name).exists()]
+    after = [file.stat().st_mtime_ns for file in files]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, True, False]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_the_process_that_measures_ends_with_the_server(tmp_path: Path, number: int) -> None:
     lock = tmp_path / "lock"

@@ -2,14 +2,16 @@ r"""A project of another package gets the files of its live pages."""
 
 import json
 import shutil
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from livepage.build import KERNELS, Live, LiveError
+from livepage.build import KERNELS, Live
 from livepage.edit.files import place_of_kernels
+from livepage.later import Later, LiveError
 
 MODELS = """\
 import torch
@@ -148,3 +150,44 @@ def test_what_stops_the_build_says_why(project: Path, model: str, sentence: str)
     with pytest.raises(LiveError) as raised:
         live(project, model).files()
     assert str(raised.value).startswith(sentence)
+
+
+def test_exports_that_nobody_waits_for_come_later_and_are_announced(
+    project: Path, tmp_path: Path
+) -> None:
+    stamp, told = tmp_path / "stamp", []
+    later = Later(stamp, told.append)
+    first = stamp.stat().st_mtime_ns
+
+    def waiting() -> Live:
+        return replace(live(project), store=tmp_path / "store", later=later)
+
+    page = "tiny/models.py"
+    assert waiting().shown([page]) == waiting().kept() == {}
+    assert "sub/models/live.json" not in waiting().files()
+    # Nothing begins before the pages are there; two starts are one export.
+    assert later.running is None
+    later.start()
+    running = later.running
+    later.start()
+    assert later.running is running
+    running.join()
+    assert told == [] and stamp.stat().st_mtime_ns > first
+    assert waiting().shown([page]) == live(project).shown([page])
+    assert waiting().kept().keys() == {page}
+    assert waiting().files() == live(project).files()
+
+
+def test_an_export_that_fails_is_told_and_builds_nothing_again(tmp_path: Path) -> None:
+    stamp, told = tmp_path / "stamp", []
+    later = Later(stamp, told.append)
+    first = stamp.stat().st_mtime_ns
+
+    def fails() -> None:
+        raise LiveError("a model can't be exported: no.")
+
+    later.ask(fails)
+    later.start()
+    later.running.join()
+    assert told == ["a model can't be exported: no."]
+    assert stamp.stat().st_mtime_ns == first

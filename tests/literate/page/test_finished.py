@@ -6,6 +6,7 @@ import pytest
 
 from literate import settings, site
 from literate.page import finished
+from literate.page.page import Page
 from literate.problems import LiterateError
 from tests.literate.projects import SETTINGS, write
 
@@ -41,7 +42,7 @@ def test_only_pages_that_have_changed_are_written_again(
 
     def build() -> dict[str, object]:
         site.correct_pages(site.load(known, left.sources), print, left)
-        return {name: page for name, (_, page) in left.pages.items()}
+        return {name: page for name, (_, _, page) in left.pages.items()}
 
     first = build()
     assert build() == first and len(first) == 4
@@ -54,3 +55,17 @@ def test_only_pages_that_have_changed_are_written_again(
     (tmp_path / "pkg/b.py").write_text(FILES["pkg/c.py"].replace("C", "B"))
     with pytest.raises(LiterateError, match="no `twice` there"):
         build()
+
+
+def test_a_page_keeps_its_graph_until_there_is_a_new_one() -> None:
+    left = finished.Finished(None)
+    page = Page("a.md", "A", "", "# A", {}, ())
+    left.pages["a.py"] = "text", "graph", page
+    assert left.page("a.py", "text", "graph") is page
+    assert left.page("a.py", "text", None) is page
+    assert left.page("a.py", "text", "another graph") is None
+    assert left.page("a.py", "another text", None) is None
+    # It was written when there was none.
+    left.pages["a.py"] = "text", None, page
+    assert left.page("a.py", "text", None) is page
+    assert left.page("a.py", "text", "graph") is None
