@@ -6,8 +6,9 @@ numbers: nothing is computed, and a mixture of devices is refused, as CUDA does.
 the GPU is counted: floating-point operations, bytes read and written, kernels, and the memory that
 is held at the same time.
 
-What needs a number gets a stand-in: `item` gives 1, `tolist` gives zeros, tensors are
-`equal`, and `nonzero` finds one in eight, as where two of sixteen experts are active.
+What needs a number gets a stand-in: `item` and `tolist` give 1, `tolist` of a tensor from outside
+gives zeros, tensors are `equal`, and `nonzero` finds one in eight, as where two of sixteen experts
+are active.
 
 The time is a model, no measurement. A kernel takes as long as its arithmetic or its bytes,
 whichever is longer, and at least as long as PyTorch needs to start it. The rates are those that a
@@ -18,6 +19,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partialmethod
 from typing import Any
 from unittest.mock import patch
 
@@ -104,11 +106,12 @@ class _Count(TorchDispatchMode):
             count = max(1, args[0].numel() // FOUND)
             return torch.empty(count, args[0].dim(), dtype=torch.int64, device=args[0].device)
         # Small constants keep their numbers, and would be computed with.
-        for one in tree_leaves((args, kwargs)):
+        given = tree_leaves((args, kwargs))
+        for one in given:
             if isinstance(one, FakeTensor):
                 one.constant = None
         found = func(*args, **kwargs)
-        inputs = [one for one in tree_leaves((args, kwargs)) if _is_counted(one, self.card)]
+        inputs = [one for one in given if _is_counted(one, self.card)]
         outputs = [one for one in tree_leaves(found) if _is_counted(one, self.card)]
         for one in outputs:
             self.hold(one)
@@ -167,15 +170,22 @@ class _Rename(TorchFunctionMode):
         if func == Tensor.is_cuda.__get__:
             return _is_there(args[0])
         if func is Tensor.tolist:
-            return _zeros(args[0])
+            return _filled(args[0], 0)
         if func is Tensor.__format__:
             return format(1.0, *args[1:])
         if func is torch.from_file:
             return torch.empty(kwargs["size"], dtype=kwargs["dtype"])
         if func is Tensor.cuda:
             func, args = Tensor.to, (args[0], NAME)
-        args, kwargs = tree_map(_renamed, (tuple(args), kwargs or {}))
+        kwargs = kwargs or {}
+        # Most calls have tensors and numbers only.
+        if any(isinstance(one, _MAY_NAME) for one in (*args, *kwargs.values())):
+            args, kwargs = tree_map(_renamed, (tuple(args), kwargs))
         return func(*args, **kwargs)
+
+
+# What can be a device, or hold one.
+_MAY_NAME = (str, torch.device, tuple, list, dict)
 
 
 def _renamed(value: Any) -> Any:
@@ -184,11 +194,13 @@ def _renamed(value: Any) -> Any:
     return NAME if isinstance(value, str) and value in ("cuda", "cuda:0") else value
 
 
-def _zeros(tensor: Tensor) -> list[Any]:
-    def nested(shape: Sequence[int]) -> Any:
-        return [nested(shape[1:]) for _ in range(shape[0])] if shape else zero
+def _filled(tensor: Tensor, number: int) -> list[Any]:
+    r"""Lists as deep as the tensor, of one number, in the place of `tolist`."""
 
-    zero = 0.0 if tensor.is_floating_point() else 0
+    def nested(shape: Sequence[int]) -> Any:
+        return [nested(shape[1:]) for _ in range(shape[0])] if shape else value
+
+    value = float(number) if tensor.is_floating_point() else number
     return nested(tensor.shape)
 
 
@@ -239,6 +251,8 @@ def fake_gpu(card: Card = T4) -> Iterator[Counts]:
         for name, answer in answers.items():
             stack.enter_context(patch.object(torch.cuda, name, lambda *_, _is=answer, **__: _is))
         stack.enter_context(patch.object(nn.Module, "to", _move))
+        # PyTorch's own asks for one number after another.
+        stack.enter_context(patch.object(FakeTensor, "tolist", partialmethod(_filled, 1)))
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
         stack.enter_context(count)
         stack.enter_context(_Rename())
