@@ -6,7 +6,7 @@ the tests of `check_language_model` in a child process with a time limit. The re
 results/census.json. `--library FOLDER` takes the library from another folder, where another release
 was installed by `pip install --target FOLDER`; its result is results/census_VERSION.json.
 
-What was found already is in the file of `--kept`, and isn't looked for again while the tests, the
+What was found already is in the folder of `--kept`, and isn't looked for again while the tests, the
 sizes and the versions are the same.
 """
 
@@ -20,7 +20,6 @@ import sys
 import time
 import warnings
 from collections import Counter
-from hashlib import sha256
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -40,6 +39,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 
 from benchmarks.census_meant import MEANT  # noqa: E402
 from benchmarks.census_sizes import INNER, SPECIAL  # noqa: E402
+from benchmarks.library.keeping import Kept, key_of  # noqa: E402
 from benchmarks.record import fingerprints, write  # noqa: E402
 from labml_nn.transformers.mistakes.comparison import NEAR, off  # noqa: E402
 from labml_nn.transformers.mistakes.language_model import find_in_language_model  # noqa: E402
@@ -147,30 +147,31 @@ def with_limit(kind: str, limit: float) -> dict[str, Any]:
         child.join()
 
 
-def all_of_them(kept: Path | None, limit: float, only: list[str]) -> dict[str, dict[str, Any]]:
+def kept_under(kind: str) -> dict[str, Any]:
+    r"""
+    What the findings of a type depend on.
+
+    The table of what is meant, and how it is written down, change nothing of what is found.
+    """
+    examining = {one.__name__: inspect.getsource(one) for one in (make, own_loss, examine)}
+    key = key_of(fingerprints(TESTED), [kind], examining)
+    return key | {"transformers": transformers.__version__}
+
+
+def all_of_them(kept: Kept | None, limit: float, only: list[str]) -> dict[str, dict[str, Any]]:
     r"""Every type; what is done is kept at once."""
-    versions = f"{transformers.__version__} {torch.__version__}"
-    # The table of what is meant, and how it is written down, change nothing of what is found.
-    examining = [inspect.getsource(one) for one in (make, own_loss, examine)]
-    made_of = [fingerprints(TESTED), examining]
-    key = sha256((json.dumps(made_of, sort_keys=True) + versions).encode()).hexdigest()[:16]
-    found: dict[str, dict[str, Any]] = {}
-    if kept and kept.exists():
-        for line in kept.read_text().splitlines():
-            row = json.loads(line)
-            if row["key"] == key:
-                found[row["kind"]] = row["found"]
     kinds = [kind for kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES if not only or kind in only]
+    found: dict[str, dict[str, Any]] = {}
     for number, kind in enumerate(kinds, 1):
-        if kind not in found:
-            found[kind] = with_limit(kind, limit)
+        one = kept.get(kind, kept_under(kind)) if kept else None
+        if one is None:
+            one = with_limit(kind, limit)
             if kept:
-                with kept.open("a") as file:
-                    file.write(json.dumps({"key": key, "kind": kind, "found": found[kind]}) + "\n")
-        one = found[kind]
+                kept.put(kind, kept_under(kind), one)
+        found[kind] = one
         shown = one.get("failed") or "; ".join(one["said"].values()) or "nothing"
         print(f"{number:3} of {len(kinds)}  {kind:26} {shown[:170]}", flush=True)
-    return {kind: found[kind] for kind in kinds}
+    return found
 
 
 def findings(said: dict[str, str]) -> set[str]:
@@ -185,7 +186,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--library", type=Path, metavar="FOLDER", help="another release")
-    parser.add_argument("--kept", type=Path, metavar="FILE", help="where findings are kept")
+    parser.add_argument("--kept", type=Path, metavar="FOLDER", help="where findings are kept")
     parser.add_argument("--limit", type=float, default=180, metavar="S", help="seconds for each")
     parser.add_argument("--only", nargs="*", default=[], metavar="TYPE", help="these types only")
     arguments = parser.parse_args()
@@ -195,7 +196,8 @@ def main() -> int:
     transformers.LlamaForCausalLM  # noqa: B018
     torch.set_num_threads(1)
     before = fingerprints(SOURCES)
-    found = all_of_them(arguments.kept, arguments.limit, arguments.only)
+    kept = Kept(arguments.kept) if arguments.kept else None
+    found = all_of_them(kept, arguments.limit, arguments.only)
     if arguments.only:
         for kind, one in found.items():
             print(kind, json.dumps(one, indent=1))
