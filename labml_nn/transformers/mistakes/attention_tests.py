@@ -5,7 +5,7 @@ summary: One call that finds the mistakes of this museum in your own attention, 
 ---
 
 ```python
-check_attention(MyAttention(24, 3), d_model=24, heads=3)
+check_attention(MyAttention(24, 3), heads=3, d_model=24)
 ```
 
 **In:** a causal self-attention. **Out:** nothing, if all is right; else an `AssertionError` that
@@ -101,8 +101,8 @@ def runs(run: Callable[[Tensor], Any], x: Tensor) -> str:
 
 def find_mistakes(
     attention: nn.Module,
-    d_model: int,
     heads: int,
+    d_model: int,
     call: Callable[[nn.Module, Tensor], Tensor] = lambda attention, x: attention(x),
     masked: Callable[[nn.Module, Tensor, Tensor], Tensor] | None = None,
     weights: Callable[[nn.Module, int], list[Matrix]] | None = find_weights,
@@ -175,13 +175,13 @@ def find_mistakes(
     return {name: sentence for name, sentence in found.items() if sentence}
 
 
-def check_attention(attention: nn.Module, d_model: int, heads: int, **options: Any) -> None:
+def check_attention(attention: nn.Module, heads: int, d_model: int, **options: Any) -> None:
     r"""
     ## Check your attention
 
     The arguments are those of [find_mistakes](attention_tests.py#find_mistakes).
     """
-    found = find_mistakes(attention, d_model, heads, **options)
+    found = find_mistakes(attention, heads, d_model, **options)
     if found:
         # An assertion is a test for any framework as it stands.
         lines = [f"* {name}: {sentence}" for name, sentence in found.items()]
@@ -212,7 +212,7 @@ def example(heads: int = 2, d_k: int = 5) -> dict[str, str]:
     right = Mistake.make()(heads, d_model)
 
     # No error: all tests pass. This attention takes a mask, so padding is tried as well.
-    check_attention(right, d_model, heads, masked=lambda attention, x, mask: attention(x, mask))
+    check_attention(right, heads, d_model, masked=lambda attention, x, mask: attention(x, mask))
 
     # The comparison finds it, and names it. All properties hold: no other test fails.
-    return find_mistakes(ScaledByModelWidth.make()(heads, d_model), d_model, heads)
+    return find_mistakes(ScaledByModelWidth.make()(heads, d_model), heads, d_model)

@@ -108,7 +108,7 @@ def examine(module: nn.Module, width: int, heads: int) -> dict[str, str]:
     if way:
         mask = f", mask {way.name}: {way.mask}" if way.name else ""
         print(f"an attention: {way.layout}, inputs: {way.inputs}{mask}")
-        return find_mistakes(module, width, heads, way)
+        return find_mistakes(module, heads, width, way)
 
     # A model reads tokens: three texts of twelve, without the first three, which may be special.
     if is_model(module):

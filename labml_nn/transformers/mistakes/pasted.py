@@ -103,7 +103,7 @@ def findings(module: nn.Module, way: Way, read: Any = None) -> dict[str, str]:
     """
     # An attention is called in the way that was found, and compared with the formula.
     if not isinstance(way, ModelWay):
-        return find_mistakes(module, SIZES["d_model"], SIZES["heads"], way, read=read)
+        return find_mistakes(module, SIZES["heads"], SIZES["d_model"], way, read=read)
 
     # So is a model. Its text is the one for which the way was found.
     tokens = texts()

@@ -117,18 +117,18 @@ RIGHT: dict[str, tuple[Callable[[], nn.Module], Call]] = {
 def test_right_ones_pass(name: str) -> None:
     make, call = RIGHT[name]
     torch.manual_seed(0)
-    check_attention(make(), D_MODEL, HEADS, call=call)
+    check_attention(make(), HEADS, D_MODEL, call=call)
 
 
 def test_alibi_with_four_heads_passes() -> None:
-    check_attention(AlibiAttention(4, D_MODEL), D_MODEL, 4, call=at_the_seam)
-    check_attention(RightGrouped(6, D_MODEL), D_MODEL, 6)
+    check_attention(AlibiAttention(4, D_MODEL), 4, D_MODEL, call=at_the_seam)
+    check_attention(RightGrouped(6, D_MODEL), 6, D_MODEL)
 
 
 def test_linear_attention_is_of_another_kind_and_its_properties_hold() -> None:
     linear = LinearAttention(*sizes)
-    assert list(find_mistakes(linear, D_MODEL, HEADS, call=at_the_seam)) == ["comparison"]
-    check_attention(linear, D_MODEL, HEADS, call=at_the_seam, weights=None)
+    assert list(find_mistakes(linear, HEADS, D_MODEL, call=at_the_seam)) == ["comparison"]
+    check_attention(linear, HEADS, D_MODEL, call=at_the_seam, weights=None)
 
 
 def test_a_tuple_and_a_failing_call_are_told_in_a_sentence() -> None:
@@ -136,14 +136,14 @@ def test_a_tuple_and_a_failing_call_are_told_in_a_sentence() -> None:
         def forward(self, x: Tensor) -> tuple[Tensor, None]:
             return super().forward(x), None
 
-    assert "a tuple of 2" in find_mistakes(Pair(3, 24), 24, 3)["runs"]
-    check_attention(Pair(3, 24), 24, 3, call=lambda attention, x: attention(x)[0])
-    said = find_mistakes(nn.MultiheadAttention(24, 3), 24, 3)["runs"]
+    assert "a tuple of 2" in find_mistakes(Pair(3, 24), 3, 24)["runs"]
+    check_attention(Pair(3, 24), 3, 24, call=lambda attention, x: attention(x)[0])
+    said = find_mistakes(nn.MultiheadAttention(24, 3), 3, 24)["runs"]
     assert "TypeError" in said
     assert "say by `call`" in said
-    narrow = find_mistakes(nn.Linear(24, 8), 24, 3)["runs"]
+    narrow = find_mistakes(nn.Linear(24, 8), 3, 24)["runs"]
     assert narrow.startswith("an input of [5, 7, 24] gives [5, 7, 8]")
-    other = find_mistakes(nn.Identity(), 24, 3, call=lambda attention, x: {"output": x})["runs"]
+    other = find_mistakes(nn.Identity(), 3, 24, call=lambda attention, x: {"output": x})["runs"]
     assert other.startswith("an input of [5, 7, 24] gives dict; say")
 
 
@@ -151,7 +151,7 @@ def test_an_error_is_told_with_its_innermost_line() -> None:
     def fails(attention: nn.Module, x: Tensor) -> Tensor:
         return {"a": x}["b"]
 
-    said = find_mistakes(nn.Identity(), 24, 3, call=fails)["runs"]
+    said = find_mistakes(nn.Identity(), 3, 24, call=fails)["runs"]
     assert said.startswith("the call fails with KeyError: 'b' (line ")
     assert 'return {"a": x}["b"])' in said
 
@@ -163,21 +163,21 @@ def test_a_mistake_in_a_bias_that_is_still_zero_is_found() -> None:
 
     attention = Leaks(3, 24)
     nn.init.zeros_(attention.output.bias)
-    assert list(find_mistakes(attention, 24, 3, weights=None)) == ["nothing_from_the_future"]
+    assert list(find_mistakes(attention, 3, 24, weights=None)) == ["nothing_from_the_future"]
 
 
 def test_the_same_numbers_go_in_whatever_the_callers_are() -> None:
     inputs = []
     for seed in (3, 5):
         torch.manual_seed(seed)
-        find_mistakes(nn.Identity(), 24, 3, call=lambda attention, x: inputs.append(x))
+        find_mistakes(nn.Identity(), 3, 24, call=lambda attention, x: inputs.append(x))
         assert torch.initial_seed() == seed
     assert inputs[0].equal(inputs[1])
 
 
 def test_a_leak_in_training_does_not_leave_the_attention_there() -> None:
     # With dropout still on, an output would depend on the company.
-    found = find_mistakes(MaskUnused.make()(3, 24, 0.5), 24, 3)
+    found = find_mistakes(MaskUnused.make()(3, 24, 0.5), 3, 24)
     assert list(found) == ["comparison", "nothing_from_the_future"]
 
 
@@ -186,4 +186,4 @@ def test_a_cache_and_positions_are_tried_if_one_says_how() -> None:
         "read": lambda attention, parts: attention.read(parts),
         "shifted": lambda attention, x, by: attention(x, by),
     }
-    assert find_mistakes(RightCache(3, 24), 24, 3, **options) == {}
+    assert find_mistakes(RightCache(3, 24), 3, 24, **options) == {}

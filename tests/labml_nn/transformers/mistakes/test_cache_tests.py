@@ -96,7 +96,7 @@ def test_the_right_cache_is_right_and_mixed_pairs_are_not_relative() -> None:
     assert cache_agrees(right) == shift_changes_nothing(right) == ""
     mixed = position_mistakes.PairsMixed.make()(HEADS, D_MODEL)
     assert "larger by 1000" in shift_changes_nothing(whole(mixed))
-    assert find_mistakes(mixed, D_MODEL, HEADS)["comparison"].startswith("rotary pairs are mixed")
+    assert find_mistakes(mixed, HEADS, D_MODEL)["comparison"].startswith("rotary pairs are mixed")
 
 
 def test_a_cache_and_positions_are_tried_if_one_says_how() -> None:
@@ -106,14 +106,14 @@ def test_a_cache_and_positions_are_tried_if_one_says_how() -> None:
     }
     asked = {"read": "cache_agrees", "shifted": "shift_changes_nothing"}
     right = caches.RightCache(HEADS, D_MODEL)
-    assert list(find_mistakes(right, D_MODEL, HEADS, **options)) == [*asked.values()]
+    assert list(find_mistakes(right, HEADS, D_MODEL, **options)) == [*asked.values()]
     for way, test in asked.items():
-        assert list(find_mistakes(right, D_MODEL, HEADS, **{way: options[way]})) == [test]
+        assert list(find_mistakes(right, HEADS, D_MODEL, **{way: options[way]})) == [test]
 
 
 def test_shared_keys_in_turns_are_named() -> None:
     wrong = caches.KeysInTurns.make()(6, D_MODEL)
-    assert find_mistakes(wrong, D_MODEL, 6) == {
+    assert find_mistakes(wrong, 6, D_MODEL) == {
         "comparison": "heads share keys in turns (`repeat` for `repeat_interleave`)"
     }
 
@@ -126,7 +126,7 @@ def pieces(attention: nn.Module, parts: list[Tensor]) -> Tensor:
 @pytest.mark.parametrize("exhibit", [CausalFromTheTop, NewestForgotten])
 def test_older_exhibits_with_a_cache_are_found(exhibit: type) -> None:
     def said(kind: type) -> dict[str, str]:
-        return find_mistakes(kind(HEADS, D_MODEL), D_MODEL, HEADS, read=pieces)
+        return find_mistakes(kind(HEADS, D_MODEL), HEADS, D_MODEL, read=pieces)
 
     assert said(RightDecoding) == {}
     assert "token by token" in said(exhibit.make())["cache_agrees"]

@@ -53,7 +53,7 @@ def test_a_mistake_is_one_line_of_the_lesson(name: str) -> None:
 
 @pytest.mark.parametrize("name", SAID)
 def test_the_mistake_is_named(name: str) -> None:
-    found = find_mistakes(EXHIBITS[name].make()(3, 24), 24, 3)
+    found = find_mistakes(EXHIBITS[name].make()(3, 24), 3, 24)
     assert SAID[name] in found["comparison"]
     leaks = name.startswith(("Mask", "Softmax", "View"))
     assert ("nothing_from_the_future" in found) == leaks
@@ -64,7 +64,7 @@ def test_two_mistakes_are_named() -> None:
         return attention(x, torch.ones(1, x.shape[1], x.shape[1], dtype=torch.bool))
 
     narrow = EXHIBITS["ScaledByModelWidth"].make()(3, 24)
-    assert find_mistakes(narrow, 24, 3, call=call)["comparison"] == (
+    assert find_mistakes(narrow, 3, 24, call=call)["comparison"] == (
         "the scores are divided by the root of the whole width, and there is no causal mask"
     )
 
@@ -81,20 +81,20 @@ def test_a_leak_is_found_whatever_its_sign(axis: int, said: str) -> None:
 
 
 def test_other_tests_find_what_the_comparison_does_not() -> None:
-    padded = find_mistakes(EXHIBITS["EmptyRows"].make()(3, 24), 24, 3, masked=with_mask)
+    padded = find_mistakes(EXHIBITS["EmptyRows"].make()(3, 24), 3, 24, masked=with_mask)
     assert list(padded) == ["padding_hides"]
-    dropped = find_mistakes(EXHIBITS["DropoutInEvaluation"].make()(3, 24, 0.5), 24, 3, weights=None)
+    dropped = find_mistakes(EXHIBITS["DropoutInEvaluation"].make()(3, 24, 0.5), 3, 24, weights=None)
     assert "same_twice" in dropped
 
 
 def test_right_ones_pass() -> None:
-    check_attention(RightAttention(3, 24, 0.1), 24, 3, masked=with_mask)
+    check_attention(RightAttention(3, 24, 0.1), 3, 24, masked=with_mask)
 
     def call(attention: nn.Module, x: Tensor) -> Tensor:
         hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
         return attention(x, x, x, attn_mask=hidden, need_weights=False)[0]
 
-    check_attention(nn.MultiheadAttention(24, 3, 0.1, batch_first=True), 24, 3, call=call)
+    check_attention(nn.MultiheadAttention(24, 3, 0.1, batch_first=True), 3, 24, call=call)
 
 
 def test_a_failure_is_an_assertion_and_yours_stays_as_it_is() -> None:
@@ -102,7 +102,7 @@ def test_a_failure_is_an_assertion_and_yours_stays_as_it_is() -> None:
     before = attention.query.weight.clone()
     said = "2 of the tests fail:\n\\* comparison: there is no causal mask\n\\* nothing_from_the"
     with pytest.raises(AssertionError, match=said):
-        check_attention(attention, 24, 3)
+        check_attention(attention, 3, 24)
     assert attention.query.weight.equal(before)
     with pytest.raises(ValueError, match="once, not 2"):
         type("Twice", (Mistake,), {"right": "dim=-1", "wrong": "dim=1"}).make()

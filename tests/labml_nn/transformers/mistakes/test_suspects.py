@@ -199,7 +199,7 @@ def test_a_mistake_has_its_name_in_other_styles(style: Style) -> None:
 
 @pytest.mark.parametrize("style", RIGHT[::5], ids=str)
 def test_right_ones_in_other_styles_pass(style: Style) -> None:
-    assert find_mistakes(made(style), D_MODEL, made(style).heads, call=call) == {}
+    assert find_mistakes(made(style), made(style).heads, D_MODEL, call=call) == {}
 
 
 @pytest.mark.whole
@@ -219,7 +219,7 @@ def test_of_all_styles_95_in_100_are_named_and_none_wrongly() -> None:
 @pytest.mark.whole
 @pytest.mark.parametrize("style", RIGHT, ids=str)
 def test_all_right_styles_pass(style: Style) -> None:
-    assert find_mistakes(made(style), D_MODEL, made(style).heads, call=call) == {}
+    assert find_mistakes(made(style), made(style).heads, D_MODEL, call=call) == {}
 
 
 def test_what_is_not_known_is_not_compared_and_the_rest_must_agree() -> None:
