@@ -60,6 +60,27 @@ def test_each_window_is_told_by_what_was_learned_before_it(rate: float) -> None:
     assert default.equal(said)
 
 
+class ReadsTheLast(nn.Module):
+    r"""Predicts at all positions what follows the last token that it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = table()
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.table(tokens[:, -1:]).expand(-1, tokens.shape[1], -1)
+
+
+def test_a_model_is_not_shown_the_token_that_it_must_predict_last() -> None:
+    (found,) = RightScore(ReadsTheLast()).score(WINDOWS[:1])
+    after_two = table().weight.log_softmax(dim=-1)[2]
+    assert torch.allclose(found, -after_two[[1, 2, 3]])
+
+
+def test_scores_are_numbers_that_hold_no_graph() -> None:
+    assert not RightScore(table()).score(WINDOWS).requires_grad
+
+
 def test_a_model_is_measured_in_evaluation() -> None:
     dropping = nn.Sequential(table(), nn.Dropout(0.5))
     assert RightScore(dropping).score(WINDOWS).equal(RightScore(table()).score(WINDOWS))
@@ -70,6 +91,12 @@ def test_a_sum_tells_what_is_no_distribution() -> None:
     assert total(SeenTwice.make()) == pytest.approx(1.0, abs=1e-5)
     assert total(LearnsFirst.make()) > 1.01
     assert total(MoreThanOne.make()) == pytest.approx(0.5 + 0.5 * N_VOCAB, abs=1e-4)
+
+
+def test_the_window_of_a_sum_stays_as_it_was() -> None:
+    window = torch.tensor([[0, 1, 2, 3]])
+    sum_of_all(RightScore(table()).score, window, N_VOCAB)
+    assert window.tolist() == [[0, 1, 2, 3]]
 
 
 def test_shared_pieces_tell_what_was_seen_twice() -> None:
