@@ -55,15 +55,9 @@ def build(
     r"""
     ## Build a notebook
 
-    * `sources` are all modules of the package, in reading order
-    * `module` is the page, which has something to run
-    * `addresses` are where its links lead
-    * `settings` name sequels and [exercises](exercises.py)
-
-    Returns the text of the `.ipynb` file. Raises a
-    [LiterateError](../problems.py#LiterateError) where a copy can't do what the original does.
+    Jupytext makes it of its [script](#script). Returns the text of the `.ipynb` file.
     """
-    return notebook_cells.written(_cells(sources, module, addresses, settings))
+    return notebook_cells.written(script(sources, module, addresses, settings))
 
 
 def script(
@@ -75,16 +69,13 @@ def script(
     r"""
     ## Build the script of a notebook
 
-    The same cells as [in the notebook](#build), in a form that jupytext reads.
-    """
-    return notebook_cells.script(_cells(sources, module, addresses, settings))
+    * `sources` are all modules of the package, in reading order
+    * `module` is the page, which has something to run
+    * `addresses` are where its links lead
+    * `settings` name sequels and [exercises](exercises.py)
 
-
-def _cells(
-    sources: Mapping[str, Source], module: str, addresses: Addresses, settings: Settings
-) -> list[Cell]:
-    r"""
-    In the order in which they run.
+    Raises a [LiterateError](../problems.py#LiterateError) where a copy can't do what the original
+    does.
     """
     source = sources[module]
     following, also, instead = module, [], {}
@@ -125,7 +116,7 @@ def _cells(
         about = "## For what follows\n\nWhat else the rest of the notebook needs:"
         cells += page.other_pages(after, about, FOLDED_TOO)
     cells += page.body(entry, body)
-    return cells
+    return notebook_cells.script(cells)
 
 
 def _is(piece: Piece, module: str, name: str) -> bool:

@@ -17,7 +17,7 @@ def notebook(steps: int = 2000):
 Its parameters become a form, each comment between its statements becomes a note, and the code under
 the comment becomes a cell. So what is local to the function is global to the notebook.
 
-The same cells are written as a notebook and, by jupytext, as a script in the percent format.
+The cells are written as a script in the percent format, and jupytext makes the notebook of it.
 """
 
 import ast
@@ -298,7 +298,13 @@ def _dedented(text: str, indent: int) -> str:
     return text.lstrip() if text[:indent].strip() else text[indent:]
 
 
-def _notebook(cells: list[Cell]) -> NotebookNode:
+def script(cells: list[Cell]) -> str:
+    r"""
+    ## A notebook as a script
+
+    In the percent format of jupytext: it can be read, compared and opened in an editor. Its header
+    says that the two belong together, so `jupytext --sync` carries changes from one to the other.
+    """
     metadata: dict[str, Any] = {
         "accelerator": "GPU",
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -307,31 +313,23 @@ def _notebook(cells: list[Cell]) -> NotebookNode:
     folded = [cell.metadata.id for cell in cells if "id" in cell.metadata]
     if folded:
         metadata["colab"] = {"collapsed_sections": folded}
-    return new_notebook(cells=cells, metadata=metadata)
+    return jupytext.writes(new_notebook(cells=cells, metadata=metadata), PERCENT)
 
 
-def script(cells: list[Cell]) -> str:
+def written(text: str) -> str:
     r"""
-    ## A notebook as a script
+    ## The notebook of a script
 
-    In the percent format of jupytext: it can be read, compared and opened in an editor. Its header
-    says that the two belong together, so `jupytext --sync` carries changes from one to the other.
+    The bytes of a notebook depend on its script alone: each cell's id comes from what is in it.
     """
-    return jupytext.writes(_notebook(cells), PERCENT)
-
-
-def written(cells: list[Cell]) -> str:
-    r"""
-    ## The file of a notebook
-
-    Jupytext reads the same cells from its script. The id of each comes from what is in it.
-    """
-    made = _notebook(cells)
-    made.metadata.language_info = {"name": "python"}
+    notebook = jupytext.reads(text, PERCENT)
+    # It would change with the version of jupytext, and nothing needs it.
+    notebook.metadata.jupytext.pop("text_representation", None)
+    notebook.metadata.language_info = {"name": "python"}
     seen: Counter[str] = Counter()
-    for cell in made.cells:
+    for cell in notebook.cells:
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:12]
         seen[digest] += 1
         number = f"-{seen[digest]}" if seen[digest] > 1 else ""
         cell.id = cell.metadata.get("id", digest + number)
-    return nbformat.writes(made) + "\n"
+    return nbformat.writes(notebook) + "\n"

@@ -481,19 +481,6 @@ def test_the_script_of_a_notebook_is_python_that_can_be_read_and_gives_its_cells
     assert cells == [(one.cell_type, one.source, one.metadata) for one in notebook.cells]
 
 
-@pytest.mark.whole
-def test_the_scripts_of_all_notebooks_give_their_cells_back(repository: Path) -> None:
-    sources, settings = own_sources(repository), load(repository)
-    built = build_all(sources, Path(), settings)
-    both = with_scripts(built, sources, Path(), settings)
-    for path, text in built.items():
-        notebook = nbformat.reads(text, as_version=4)
-        back = jupytext.reads(both[path.with_suffix(".py")], "py:percent")
-        cells = [(one.cell_type, one.source, one.metadata) for one in back.cells]
-        assert cells == [(one.cell_type, one.source, one.metadata) for one in notebook.cells], path
-    assert len(built) > 100
-
-
 def test_a_reader_edits_one_of_the_two_and_synchronises_them(
     repository: Path, tmp_path: Path
 ) -> None:
