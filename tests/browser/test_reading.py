@@ -113,7 +113,9 @@ def test_notes_come_on_demand_for_who_wants_the_code_first_and_stay_so(
     page: Page, address: str, width: int
 ) -> None:
     page.set_viewport_size({"width": width, "height": 900})
+    # The first time, a face may come too late to be used; then it is there.
     page.goto(address + MHA, wait_until="networkidle")
+    page.reload(wait_until="networkidle")
     filled = page.evaluate(FILL)
     page.get_by_role("button", name="Code first").click()
     for _ in range(2):
