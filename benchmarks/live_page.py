@@ -92,7 +92,7 @@ WRITES = """async ([folder, job, rounds]) => {
   for (const way of ["write", "whole"]) {
     const address = `${folder}${way}.json`;
     const graph = await fetchedJson(address);
-    const model = new Model(graph, numbers(address, learned(graph.weights)));
+    const model = new Model(graph, numbers(graph, address, learned(graph.weights)));
     const rates = [];
     let last;
     for (let round = 0; round < (way === "write" ? rounds + 1 : 1); round++) {
