@@ -42,12 +42,11 @@ POINTS = 20
 SETTINGS: list[str] = []
 
 
-def network(run: Path, n_vocab: int) -> torch.nn.Module:
-    r"""The network of a run, as its last checkpoint has it."""
-    checkpoints = newest_first(run / "checkpoints")
-    if not checkpoints:
-        sys.exit(f"{run} has no checkpoint: delete runs/long, and it is trained again")
-    state = load_checkpoint(checkpoints[0])
+def network(run: Path, weights: str, n_vocab: int) -> torch.nn.Module:
+    r"""The network of a run, as its last checkpoint has it, if that has this checksum."""
+    if long.weights_of(run) != weights:
+        sys.exit(f"{run} has no longer its weights: delete runs/long, and they are trained again")
+    state = load_checkpoint(newest_first(run / "checkpoints")[0])
     preset = PRESETS[state["about"]["preset"]]
     model = preset.model(preset.make_config(state["about"]["config"]), n_vocab)
     model.load_state_dict(state["model"])
@@ -59,10 +58,10 @@ def measured(seed: int) -> dict[str, Any]:
     if SETTINGS:
         long.EXPERIMENT.with_settings({"SETTINGS": SETTINGS})
     settings = {"SETTINGS": SETTINGS} if SETTINGS else {}
-    run = Path(Runner(long.EXPERIMENT, settings=settings).once(long.trained, seed)["result"]["run"])
+    trained = Runner(long.EXPERIMENT, settings=settings).once(long.trained, seed)
     tokenizer, training, validation = prepare(tiny_shakespeare(), SEQ_LEN)
     validation = validation[:SCORED]
-    model = network(run, len(tokenizer))
+    model = network(Path(trained["result"]["run"]), trained["weights"], len(tokenizer))
     seq_len = SEQ_LEN if not SETTINGS else 64
 
     def all_of_them(tokens: Tensor, counted: str) -> dict[str, Tensor]:

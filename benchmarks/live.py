@@ -109,7 +109,7 @@ def key_of_model(name: str) -> dict[str, Any]:
     r"""What a kept model is of: its own modules, its name, its seed and its steps."""
     own = fingerprints(sources_of(name))
     reached = dependencies(trained).items()
-    own |= {path: mark for path, mark in reached if path.endswith(":reached")}
+    own |= {path: mark for path, mark in reached if not path.endswith(".py")}
     return key_of(own, [name, SEED, STEPS.get(name, SMALL_STEPS), SEQ_LEN], {})
 
 

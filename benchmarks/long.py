@@ -6,6 +6,7 @@ one seed, in a process of its own. The result is results/long.json. Its time is 
 nothing else run on the machine meanwhile.
 """
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from benchmarks.library import definitions
 from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.tables import column, table
 from benchmarks.record import ROOT
+from labml_nn.training.engine.runs import newest_first
 
 SEED = 1
 PROMPT, WRITTEN = "ROMEO:\n", 400
@@ -28,9 +30,11 @@ SOURCES = definitions.files_of(f"{COMMAND}.command_line")
 
 def trained(seed: int) -> dict[str, Any]:
     r"""
-    The result that the command tells, its history, and the sample at its end.
+    The result that the command tells, its history, the sample at its end, and a checksum of its
+    weights.
 
-    The folder of the run stays, with its weights: others measure the same model.
+    The folder of the run stays, with its weights: others measure the same model, and the checksum
+    tells whether it still is the same.
     """
     words = [sys.executable, "-m", COMMAND, "--preset", "long", "--seed", str(seed), "--json"]
     words += ["--runs", str(FOLDER), "--prompt", PROMPT, "--sample-length", str(WRITTEN), *SETTINGS]
@@ -40,7 +44,18 @@ def trained(seed: int) -> dict[str, Any]:
     lines = (Path(result["run"]) / "history.jsonl").read_text(encoding="utf-8").splitlines()
     # The sample is what is printed between the description and the last line.
     sample = before[before.rindex(f"run {result['run']}") :].partition("\n")[2].strip("\n")
-    return {"result": result, "history": [json.loads(line) for line in lines], "sample": sample}
+    return {
+        "result": result,
+        "history": [json.loads(line) for line in lines],
+        "sample": sample,
+        "weights": weights_of(Path(result["run"])),
+    }
+
+
+def weights_of(run: Path) -> str | None:
+    r"""A checksum of the last checkpoint of a run; none if there is no checkpoint."""
+    checkpoints = newest_first(run / "checkpoints")
+    return hashlib.sha256(checkpoints[0].read_bytes()).hexdigest() if checkpoints else None
 
 
 def measure(runner: Runner) -> dict[str, Any]:

@@ -4,7 +4,8 @@ What the result of a function depends on: its own statements, and all that these
 A number that is kept must not outlive the code that has made it. The code is found from the
 function on: the statements of its module that bind the names it uses, the names that those use, and
 so on. In a module of this package only the statements that are reached count, so a new title of a
-table makes no run stale. A module of the lessons counts as a whole, with all that it imports.
+table makes no run stale. A module of the lessons counts as a whole, with all that it imports and
+with the files beside it that it names, such as the text that is learned.
 """
 
 import ast
@@ -38,7 +39,7 @@ def dependencies(function: Callable, also: Iterable[str] = (), root: Path = ROOT
 
 
 def files_of(module: str, root: Path = ROOT) -> list[str]:
-    r"""The file of a module and those of all our modules that it imports, whatever it uses."""
+    r"""The file of a module, those of all our modules that it imports, and the data they name."""
     files: set[str] = set()
     _add_lesson(module, root, files)
     return sorted(files)
@@ -101,7 +102,11 @@ def _add_lesson(module: str, root: Path, files: set[str]) -> None:
     if path is None or path in files:
         return
     files.add(path)
+    beside = (root / path).parent
+    data = {one.name for one in beside.iterdir() if one.suffix not in ("", ".py")}
     for node in ast.walk(_tree(root / path)):
+        if isinstance(node, ast.Constant) and node.value in data:
+            files.add((beside / str(node.value)).relative_to(root).as_posix())
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
                 for other, _ in _imported(node, alias.asname or alias.name, root):

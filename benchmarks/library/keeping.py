@@ -33,7 +33,7 @@ class Kept:
         path = self.path(name, key)
         try:
             entry = json.loads(path.read_text(encoding="utf-8"))
-            if entry["key"] != key or entry["checksum"] != checksum(entry["key"], entry["found"]):
+            if entry["key"] != key or entry["checksum"] != checksum(entry):
                 return None
             return self._with_tensors(path, entry)
         except (OSError, ValueError, KeyError, TypeError):
@@ -61,7 +61,7 @@ class Kept:
             beside.replace(path.with_suffix(".pt"))
         # Names are texts in JSON: those that were numbers are so from the first time on.
         entry = json.loads(json.dumps(entry))
-        entry["checksum"] = checksum(entry["key"], entry["found"])
+        entry["checksum"] = checksum(entry)
         beside = _beside(path)
         beside.write_text(json.dumps(entry, indent=1), encoding="utf-8")
         beside.replace(path)
@@ -124,9 +124,9 @@ def described(argument: Any) -> Any:
     )
 
 
-def checksum(key: Mapping[str, Any], found: Any) -> str:
-    r"""Of a key and what was found: who changes a number by hand changes this, too."""
-    text = json.dumps([key, found], sort_keys=True)
+def checksum(entry: Mapping[str, Any]) -> str:
+    r"""Of a key, what was found, and how long it took: a number changed by hand no longer fits."""
+    text = json.dumps([entry["key"], entry["found"], entry["seconds"]], sort_keys=True)
     return _of_bytes(text.encode())
 
 

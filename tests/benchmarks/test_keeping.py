@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from benchmarks import averaging, long
 from benchmarks.__main__ import is_experiment, modules
 from benchmarks.library import definitions
 from benchmarks.library.experiment import Experiment, Job, Runner, label
@@ -83,8 +84,9 @@ def test_a_stale_or_false_entry_is_no_result(name: str, tmp_path: Path) -> None:
     entry = json.loads(path.read_text())
 
     # False: somebody has written another number into it.
-    path.write_text(json.dumps(entry | {"found": {"loss": FALSE / 2}}))
-    assert would_be_made(runner, job)
+    for part, other in (("found", {"loss": FALSE / 2}), ("seconds", FALSE)):
+        path.write_text(json.dumps(entry | {part: other}))
+        assert would_be_made(runner, job), part
 
     # As a file of before there were keys.
     path.write_text(json.dumps({"loss": FALSE}))
@@ -101,6 +103,19 @@ def test_a_stale_or_false_entry_is_no_result(name: str, tmp_path: Path) -> None:
     # Of other arguments, or of other constants.
     for part, changed in (("arguments", [*key["arguments"], 1]), ("settings", {"STEPS": 1})):
         assert runner.kept.get(label(job), key | {part: changed}) is None
+
+
+def test_the_network_that_is_averaged_has_the_weights_of_its_run(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoints" / "step-000003-a.pt"
+    path.parent.mkdir()
+    path.write_bytes(b"weights")
+    known = long.weights_of(tmp_path)
+    path.write_bytes(b"others")
+    with pytest.raises(SystemExit, match="has no longer its weights"):
+        averaging.network(tmp_path, known, 3)
+    path.unlink()
+    with pytest.raises(SystemExit, match="has no longer its weights"):
+        averaging.network(tmp_path, known, 3)
 
 
 def test_a_stale_or_false_finding_of_the_census_is_none(
@@ -226,6 +241,8 @@ def report():
 LESSON = """
 from labml_nn.below import base
 
+TEXT = "text.txt"
+
 
 def double(x):
     return 2 * x
@@ -241,6 +258,8 @@ def project(tmp_path: Path) -> Callable[..., dict[str, str]]:
         "labml_nn/lesson.py": LESSON,
         "labml_nn/below.py": "base = 1\n",
         "labml_nn/apart.py": "base = 1\n",
+        "labml_nn/text.txt": "To be",
+        "labml_nn/apart.txt": "To be",
     }
 
     def after(path: str = "", old: str = "", new: str = "") -> dict[str, str]:
@@ -273,6 +292,8 @@ def project(tmp_path: Path) -> Callable[..., dict[str, str]]:
         ("labml_nn/lesson.py", "\n\n\ndef", "\n\n# A note.\ndef", False),
         ("labml_nn/below.py", "1", "2", True),
         ("labml_nn/apart.py", "1", "2", False),
+        ("labml_nn/text.txt", "be", "sleep", True),
+        ("labml_nn/apart.txt", "be", "sleep", False),
     ],
 )
 def test_a_run_depends_on_what_it_reaches(
@@ -284,4 +305,5 @@ def test_a_run_depends_on_what_it_reaches(
         "benchmarks/other.py:reached",
         "labml_nn/lesson.py",
         "labml_nn/below.py",
+        "labml_nn/text.txt",
     }
