@@ -295,7 +295,10 @@ class Flow:
             place = inside(step.module, outer)
             if place and place not in found.setdefault(outer, []):
                 found[outer].append(place)
-        return (last([*found][0]), [*found.values()][0]) if len(found) == 1 else ("", [])
+        if len(found) != 1:
+            return "", []
+        ((outer, places),) = found.items()
+        return last(outer), places
 
     def _frame(self, found: list[Box]) -> None:
         r"""
@@ -429,9 +432,11 @@ class Flow:
         for step in self.kept:
             if not {*step.nodes} <= box.nodes or not self._reads(step, name):
                 continue
-            several = [names for line in step.calls if (names := self._read_on(line))]
+            read = [self._read_on(line) for line in step.calls]
+            several = [names for names in read if names]
             alone = [names for names in several if len(names) == 1]
-            found += [*alone, *several][:1]
+            if several:
+                found.append((alone or several)[0])
         return found
 
     def _reads(self, step: Step, name: str) -> bool:

@@ -18,10 +18,20 @@ from dataclasses import dataclass, field
 from html import escape
 
 # In units of the drawing: its width; the width of a character of a name, and of a smaller one.
-WIDTH, LETTER, SMALL = 360, 6.7, 6.05
+WIDTH = 360
+LETTER = 6.7
+SMALL = 6.05
+
 # Heights of a name, of a smaller line, of what is above and below, and between two tracks of lines.
-NAME, LINE, PAD, TRACK = 13, 12, 5, 5
-LANE, GAP, MOST_WIDE = 7, 8, 3
+NAME = 13
+LINE = 12
+PAD = 5
+TRACK = 5
+
+# Widths of a lane for an arrow, and between two boxes; and how many boxes are side by side at most.
+LANE = 7
+GAP = 8
+MOST_WIDE = 3
 
 # A page has no more boxes than that, unless it has more lines that call nothing.
 MOST_BOXES = 13

@@ -122,9 +122,11 @@ def rows_and_columns(
     stems = [re.sub(r"_[a-z]$", "", one) for one in axes]
     pairs = [(one, two) for one, two in combinations(long, 2) if stems[one] == stems[two]]
     if axis is None or shape[axis] < 2:
-        return [*pairs, (long[0], long[-1])][0]
+        return pairs[0] if pairs else (long[0], long[-1])
+    # The other axis of a pair is its sum without this one.
     partners = [one + two - axis for one, two in pairs if axis in (one, two)]
-    return [*partners, *(at for at in long if at != axis)][0], axis
+    others = [at for at in long if at != axis]
+    return (partners or others)[0], axis
 
 
 def _corner(

@@ -20,7 +20,8 @@ letters = [*sorted(set(text[:n_training])), "\N{REPLACEMENT CHARACTER}"]
 n_vocab = len(letters)
 number = {letter: index for index, letter in enumerate(letters)}
 tokens = torch.tensor([number.get(letter, n_vocab - 1) for letter in text])
-training, validation = tokens[:n_training], tokens[n_training:]
+training = tokens[:n_training]
+validation = tokens[n_training:]
 
 
 def contexts(tokens, length):
@@ -49,7 +50,8 @@ def model(tokens):
         code = contexts(tokens, length)
         row = torch.searchsorted(known, code.contiguous()).clamp(max=len(known) - 1)
         # A context with many different letters after it relies more on the shorter one.
-        found, different = counts[row], (counts[row] > 0).sum(dim=-1, keepdim=True)
+        found = counts[row]
+        different = (found > 0).sum(dim=-1, keepdim=True)
         mixed = (found + different * p) / (found.sum(dim=-1, keepdim=True) + different)
         p = torch.where((known[row] == code).unsqueeze(-1), mixed, p)
     return p.log()
@@ -61,7 +63,8 @@ def evaluate():
     losses = []
     for window in validation.unfold(0, SEQ_LEN + 1, SEQ_LEN).split(64):
         # A window is a column: `[seq_len, batch_size]`.
-        inputs, targets = window.T[:-1], window.T[1:]
+        inputs = window.T[:-1]
+        targets = window.T[1:]
         logits = model(inputs)
         losses.append(F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none"))
     return torch.cat(losses).mean().item()

@@ -22,7 +22,8 @@ letters = [*sorted(set(text[:n_training])), "\N{REPLACEMENT CHARACTER}"]
 n_vocab = len(letters)
 number = {letter: index for index, letter in enumerate(letters)}
 tokens = torch.tensor([number.get(letter, n_vocab - 1) for letter in text])
-training, validation = tokens[:n_training], tokens[n_training:]
+training = tokens[:n_training]
+validation = tokens[n_training:]
 
 
 # Row i has the scores of the letters after letter i. With zeros, it guesses at first.
@@ -36,7 +37,8 @@ def evaluate():
     losses = []
     for window in validation.unfold(0, SEQ_LEN + 1, SEQ_LEN).split(64):
         # A window is a column: `[seq_len, batch_size]`.
-        inputs, targets = window.T[:-1], window.T[1:]
+        inputs = window.T[:-1]
+        targets = window.T[1:]
         logits = model(inputs)
         losses.append(F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none"))
     return torch.cat(losses).mean().item()

@@ -24,7 +24,8 @@ letters = [*sorted(set(text[:n_training])), "\N{REPLACEMENT CHARACTER}"]
 n_vocab = len(letters)
 number = {letter: index for index, letter in enumerate(letters)}
 tokens = torch.tensor([number.get(letter, n_vocab - 1) for letter in text])
-training, validation = tokens[:n_training], tokens[n_training:]
+training = tokens[:n_training]
+validation = tokens[n_training:]
 
 
 class Head(nn.Module):
@@ -38,7 +39,9 @@ class Head(nn.Module):
         self.output = nn.Linear(D_MODEL, D_MODEL)
 
     def forward(self, x):
-        query, key, value = self.query(x), self.key(x), self.value(x)
+        query = self.query(x)
+        key = self.key(x)
+        value = self.value(x)
         scores = torch.einsum("ibd,jbd->ijb", query, key) / D_MODEL**0.5
         # What comes later gets no weight.
         later = torch.ones(len(x), len(x), dtype=torch.bool).triu(1)
@@ -78,7 +81,8 @@ def evaluate():
     losses = []
     for window in validation.unfold(0, SEQ_LEN + 1, SEQ_LEN).split(64):
         # A window is a column: `[seq_len, batch_size]`.
-        inputs, targets = window.T[:-1], window.T[1:]
+        inputs = window.T[:-1]
+        targets = window.T[1:]
         logits = model(inputs)
         losses.append(F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none"))
     return torch.cat(losses).mean().item()

@@ -13,7 +13,8 @@ if len(sys.argv) != 3:
 torch.manual_seed(1)
 SEQ_LEN = 64
 STEPS = int(sys.argv[2])
-D_MODEL, HEADS = 128, 4
+D_MODEL = 128
+HEADS = 4
 
 # The last tenth of the text is never trained on. It judges the model.
 text = Path(sys.argv[1]).read_text(encoding="utf-8")
@@ -24,7 +25,8 @@ letters = [*sorted(set(text[:n_training])), "\N{REPLACEMENT CHARACTER}"]
 n_vocab = len(letters)
 number = {letter: index for index, letter in enumerate(letters)}
 tokens = torch.tensor([number.get(letter, n_vocab - 1) for letter in text])
-training, validation = tokens[:n_training], tokens[n_training:]
+training = tokens[:n_training]
+validation = tokens[n_training:]
 
 
 class Attention(nn.Module):
@@ -40,7 +42,9 @@ class Attention(nn.Module):
     def forward(self, x):
         # The features are shared out among the heads: `[seq_len, batch_size, heads, d_k]`.
         split = HEADS, D_MODEL // HEADS
-        query, key, value = (f(x).unflatten(-1, split) for f in (self.query, self.key, self.value))
+        query = self.query(x).unflatten(-1, split)
+        key = self.key(x).unflatten(-1, split)
+        value = self.value(x).unflatten(-1, split)
         scores = torch.einsum("ibhd,jbhd->ijbh", query, key) / split[1] ** 0.5
         # What comes later gets no weight.
         later = torch.ones(len(x), len(x), dtype=torch.bool).triu(1)
@@ -80,7 +84,8 @@ def evaluate():
     losses = []
     for window in validation.unfold(0, SEQ_LEN + 1, SEQ_LEN).split(64):
         # A window is a column: `[seq_len, batch_size]`.
-        inputs, targets = window.T[:-1], window.T[1:]
+        inputs = window.T[:-1]
+        targets = window.T[1:]
         logits = model(inputs)
         losses.append(F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none"))
     return torch.cat(losses).mean().item()

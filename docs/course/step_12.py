@@ -13,7 +13,9 @@ if len(sys.argv) != 3:
 torch.manual_seed(1)
 SEQ_LEN = 64
 STEPS = int(sys.argv[2])
-D_MODEL, HEADS, N_LAYERS = 128, 4, 4
+D_MODEL = 128
+HEADS = 4
+N_LAYERS = 4
 
 # The last tenth of the text is never trained on. It judges the model.
 text = Path(sys.argv[1]).read_text(encoding="utf-8")
@@ -24,7 +26,8 @@ letters = [*sorted(set(text[:n_training])), "\N{REPLACEMENT CHARACTER}"]
 n_vocab = len(letters)
 number = {letter: index for index, letter in enumerate(letters)}
 tokens = torch.tensor([number.get(letter, n_vocab - 1) for letter in text])
-training, validation = tokens[:n_training], tokens[n_training:]
+training = tokens[:n_training]
+validation = tokens[n_training:]
 
 
 class Attention(nn.Module):
@@ -42,11 +45,15 @@ class Attention(nn.Module):
     def forward(self, x):
         # The features are shared out among the heads: `[seq_len, batch_size, heads, d_k]`.
         split = HEADS, D_MODEL // HEADS
-        query, key, value = (f(x).unflatten(-1, split) for f in (self.query, self.key, self.value))
+        query = self.query(x).unflatten(-1, split)
+        key = self.key(x).unflatten(-1, split)
+        value = self.value(x).unflatten(-1, split)
         start = 0 if self.cache is None else len(self.cache[0])
-        query, key = rotate(query, start), rotate(key, start)
+        query = rotate(query, start)
+        key = rotate(key, start)
         if self.cache is not None:
-            key, value = torch.cat([self.cache[0], key]), torch.cat([self.cache[1], value])
+            key = torch.cat([self.cache[0], key])
+            value = torch.cat([self.cache[1], value])
             self.cache = key, value
         scores = torch.einsum("ibhd,jbhd->ijbh", query, key) / split[1] ** 0.5
         # What comes later gets no weight. The queries are the last of the positions.
@@ -60,7 +67,8 @@ class Layer(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.norm_attention, self.attention = nn.LayerNorm(D_MODEL), Attention()
+        self.norm_attention = nn.LayerNorm(D_MODEL)
+        self.attention = Attention()
         self.norm_network = nn.LayerNorm(D_MODEL)
         self.gate_and_value = nn.Linear(D_MODEL, 2 * 336)
         self.output = nn.Linear(336, D_MODEL)
@@ -76,7 +84,8 @@ def rotate(x, start):
     frequencies = 10_000 ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
     angles = torch.arange(start, start + len(x))[:, None, None, None] * frequencies
     a, b = x.chunk(2, dim=-1)
-    cos, sin = angles.cos(), angles.sin()
+    cos = angles.cos()
+    sin = angles.sin()
     return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
@@ -120,7 +129,8 @@ def evaluate():
     losses = []
     for window in validation.unfold(0, SEQ_LEN + 1, SEQ_LEN).split(64):
         # A window is a column: `[seq_len, batch_size]`.
-        inputs, targets = window.T[:-1], window.T[1:]
+        inputs = window.T[:-1]
+        targets = window.T[1:]
         logits = model(inputs)
         losses.append(F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none"))
     return torch.cat(losses).mean().item()

@@ -162,10 +162,8 @@ class Changes:
         ### The two numbers of a change
         """
         rows = self._rows(links)
-        row, right = (
-            rows.get(difference.definition.name),
-            rows.get(self.setting.get("reference", "")),
-        )
+        row = rows.get(difference.definition.name)
+        right = rows.get(self.setting.get("reference", ""))
         names = self.setting.get("marks", ())
         if not row or not right or any(row.get(name) is None for name in names):
             return None
@@ -174,7 +172,10 @@ class Changes:
         marks = []
         for name in names:
             change = row[name] - right[name]
-            kind = "good" if change < -margin else "bad" if change > margin else ""
+            if abs(change) <= margin:
+                kind = ""
+            else:
+                kind = "good" if change < 0 else "bad"
             column = self._columns(links)[name]
             marks.append((escaped(column.title), spelled(row[name], column.digits), kind))
         places = [100 * row[name] / top for name in names]
@@ -235,7 +236,9 @@ def _near(text: str, other: str) -> str:
     A line on a tile: of a long one, what is near the difference.
     """
     begin, end = parted(text, other)
-    start, middle, rest = text[:begin], text[begin : len(text) - end], text[len(text) - end :]
+    start = text[:begin]
+    middle = text[begin : len(text) - end]
+    rest = text[len(text) - end :]
     if len(text) > ROOM and begin > BEFORE and max(len(text), len(other)) > ROOM:
         start = "… " + start[begin - BEFORE :].lstrip()
     room = max(0, ROOM - len(start) - len(middle))

@@ -31,10 +31,18 @@ LETTERS, BOTH = 57, 2 * 72
 # window of 1024 pixels.
 BLOCK, COLUMN = 44, 20.0
 
-# Heights in pixels: of a line of text or code, of a heading, of a displayed formula, of the gap
-# between two paragraphs and of the one below a note, of the gap between two rows of code, and the
-# least that a band must save.
-LINE, HEADING, FORMULA, PARAGRAPH, BELOW, ROW, SAVED = 20.0, 33.0, 48.0, 7.0, 8.0, 6.0, 30.0
+# Heights in pixels: of a line of text or code, of a heading, and of a displayed formula.
+LINE = 20.0
+HEADING = 33.0
+FORMULA = 48.0
+
+# Of the gap between two paragraphs, of that below a note, and of that between two rows of code.
+PARAGRAPH = 7.0
+BELOW = 8.0
+ROW = 6.0
+
+# The least height that a band must save.
+SAVED = 30.0
 
 # So many words are lower than the picture beside them.
 FEW_WORDS = 90
@@ -179,11 +187,11 @@ def _width(element: ElementTree.Element) -> float:
     if tag == "mspace":
         return float((element.get("width") or "0em").removesuffix("em"))
     # A sum has room for its bounds, and signs between two terms have some on both sides.
-    around = (
-        1.3
-        if element.text in ("∑", "∏")
-        else 0.5
-        if tag == "mo" and (element.text or "") in "=+−←→∼≤≥≈∈"
-        else 0.0
-    )
-    return sum(inner) + 0.5 * len((element.text or "").strip()) + around
+    text = element.text or ""
+    if text in ("∑", "∏"):
+        around = 1.3
+    elif tag == "mo" and text in "=+−←→∼≤≥≈∈":
+        around = 0.5
+    else:
+        around = 0.0
+    return sum(inner) + 0.5 * len(text.strip()) + around

@@ -88,6 +88,7 @@ def addresses(source: Source) -> list[tuple[int, int, str]]:
         if isinstance(last, ast.Name) and place in taken:
             known = address(".".join([means[last.id], *reversed(attributes)]))
             if known and isinstance(node, ast.Attribute | ast.Name):
-                end = (node.end_col_offset or 0) - len([last.id, *attributes[:1]][-1].encode())
+                last_name = attributes[0] if attributes else last.id
+                end = (node.end_col_offset or 0) - len(last_name.encode())
                 links.setdefault(place, (node.end_lineno or 0, end, known))
     return list(links.values())

@@ -107,10 +107,20 @@ def table(sources: Iterable[Source], limits: Limits) -> Iterator[str]:
 def _numbers(counts: Mapping[str, float], limits: Mapping[str, float]) -> str:
     text = ""
     for name in COLUMNS:
-        number, limit = counts.get(name), limits.get(name)
-        passes = None not in (number, limit) and (
-            number < limit if name == "ratio" else number > limit
-        )
-        shown = "" if number is None else f"{number:.2f}" if name == "ratio" else f"{number:,.0f}"
-        text += f"{shown:>10}{'*' if passes else ' '}"
+        number = counts.get(name)
+        shown = _shown(name, number)
+        mark = "*" if _passes(name, number, limits.get(name)) else " "
+        text += f"{shown:>10}{mark}"
     return text.rstrip()
+
+
+def _shown(name: str, number: float | None) -> str:
+    if number is None:
+        return ""
+    return f"{number:.2f}" if name == "ratio" else f"{number:,.0f}"
+
+
+def _passes(name: str, number: float | None, limit: float | None) -> bool:
+    if number is None or limit is None:
+        return False
+    return number < limit if name == "ratio" else number > limit

@@ -342,7 +342,7 @@ def _is_code(text: str) -> bool:
             statements = ast.parse(textwrap.dedent(text)).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    return all(map(_does_something, statements)) and bool(statements)
+    return bool(statements) and all(_does_something(one) for one in statements)
 
 
 def _does_something(statement: ast.stmt) -> bool:

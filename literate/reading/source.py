@@ -201,7 +201,8 @@ def parse(text: str, name: str = "<text>") -> Source:
         if place is not None:
             kinds.update(dict.fromkeys(range(place.first, place.last + 1), "docstring"))
     names: dict[int, list[str]] = {}
-    header, is_script = _notebook_header(plain_lines), any(map(CELL.match, plain_lines))
+    header = _notebook_header(plain_lines)
+    is_script = any(CELL.match(line) for line in plain_lines)
     for token in tokens:
         row, column = token.start
         if token.type == tokenize.NAME and not keyword.iskeyword(token.string):

@@ -187,9 +187,11 @@ def listed(names: Sequence[str] | Mapping[str, Any]) -> str:
     r"""
     ## Names for a sentence
     """
+    if not names:
+        return "none"
     shown = [f"`{name}`" for name in list(names)[:MOST_NAMES]]
     more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "") if names else "none"
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def machine(result: Result) -> str:

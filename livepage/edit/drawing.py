@@ -48,7 +48,7 @@ class Axes:
         """
         lists = [one for one in given if not isinstance(one, str)]
         form = "".join(one for one in given if isinstance(one, str)) + str(style.get("marker", ""))
-        x, y = ([], *lists)[-2:] if len(lists) == 1 else lists[:2]
+        x, y = lists[:2] if len(lists) > 1 else ([], *lists)
         kind = "points" if set(form) & set(".ox+*") and "-" not in form else "curve"
         self._mark(kind, x, y, label, color)
 
@@ -174,7 +174,8 @@ class Axes:
             given if given is not None else found(flat, default=0.0)
             for given, found in zip(self.limits, (min, max), strict=True)
         )
-        rows, columns = len(self.cells), max(map(len, self.cells), default=1)
+        rows = len(self.cells)
+        columns = max((len(row) for row in self.cells), default=1)
         side = min((WIDTH - LEFT - RIGHT) / columns, (HEIGHT - TOP - BOTTOM) / rows)
         parts = []
         for down, row in enumerate(self.cells):
@@ -211,11 +212,12 @@ class Axes:
         return "".join(parts)
 
     def _scale(self, name: str, start: float, end: float) -> "Scale":
-        values = [
-            value
-            for kind, xs, ys, *_ in self.marks
-            for value in (ys if name == "y" else [] if kind == "level" else xs)
-        ]
+        values: list[float] = []
+        for kind, xs, ys, *_ in self.marks:
+            if name == "y":
+                values += ys
+            elif kind != "level":
+                values += xs
         if name == "y" and any(kind == "bars" for kind, *_ in self.marks):
             values.append(0.0)
         return Scale(values, start, end, self.logs[name])

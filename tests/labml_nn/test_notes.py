@@ -128,7 +128,8 @@ def test_a_constructor_explains_its_arguments_and_forward_its_shapes(path: str) 
 
 
 def test_a_line_of_code_has_one_idea() -> None:
-    found = {path: joined(ROOT / path) for path in PAGES}
+    programs = [f"docs/course/{path.name}" for path in (ROOT / "docs/course").glob("*.py")]
+    found = {path: joined(ROOT / path) for path in [*PAGES, *programs]}
     numbers = {path: len(lines) for path, lines in found.items() if lines}
     assert numbers == CHANGED_BY_EXHIBITS, found
 
