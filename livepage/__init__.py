@@ -9,8 +9,9 @@ runs is the page's own source. Nobody has written it a second time in JavaScript
 sent to your browser. This page tells how that works.
 
 **In:** a module of PyTorch, its trained weights, and the page that it is on. **Out:** some files
-beside the page, which a reader's browser fetches when asked to: 20 kB of code and graph, 35 kB of
-kernels, and up to 0.9 MB of weights.
+beside the page, which a reader's browser fetches when asked to. On the page of multi-head attention
+they are, compressed, 26 kB of code, styles and graph, 35 kB of kernels, 27 kB of constants such as
+the table of positions, and 0.8 MB of weights.
 
 ```text
 module ── torch.export ── graph ─────┬── steps of a page, data flow          (on the site)

@@ -20,7 +20,7 @@ import pytest
 from labml_nn.transformers import mistakes
 from literate.reading.source import read
 from literate.settings import load
-from literate.takeaway.exercises import Exercise, exercises, for_page, found
+from literate.takeaway.exercises import Exercise, exercises, for_page, located
 from livepage.edit.running import Program
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,7 +62,7 @@ def cells(path: str) -> tuple[list[str], dict[str, object]]:
 @cache
 def exercise(path: str, number: int) -> Exercise:
     r"""An exercise with its lines, as the build finds them on the page."""
-    return found((ROOT / path).read_text("utf-8"), EXERCISES[path][number], path)
+    return located((ROOT / path).read_text("utf-8"), EXERCISES[path][number], path)
 
 
 def judged(path: str, number: int, line: str, capsys: pytest.CaptureFixture[str]) -> str:

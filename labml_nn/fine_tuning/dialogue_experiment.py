@@ -128,7 +128,8 @@ def fine_tune(
 
     The same loop. Ignored targets are left out of its mean already.
     """
-    # A fifteenth of the rate of reading, because large steps spoil what the model knows.
+    # A fifteenth of the rate of reading. With five times as much, fewer answers are right, as the
+    # table below shows.
     train(model, batch_at, [adamw(model, rate)], steps, after_step=after_step)
 
 

@@ -233,9 +233,9 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
         its gradients.
 
     ??? question "Mix lines of Shakespeare into the second text. What changes for full fine-tuning?"
-        It forgets less, since those lines are still trained on, but each takes the place of a line
-        of Python. With half of each batch, a short run of ours forgot almost nothing and learned
-        less Python. With an adapter that you take off, nothing is forgotten anyway.
+        We guess that it forgets less, since those lines are still trained on, and learns less
+        Python, since each takes the place of a line of it. With an adapter that you take off,
+        nothing is forgotten anyway.
     """
     # Digits upwards, and digits downwards.
     tokenizer, (first, _, second, _) = two_texts("0123456789" * 20, "9876543210" * 20)

@@ -25,9 +25,9 @@ wrong, and teach nothing: [33.3 %](../../results/grpo.json#tables.training.GRPO.
 
 [KL to the start, in nats a token](../../results/grpo.json#figures.kl)
 
-Large models learn to write long answers, because reasoning helps them. Nothing like that can happen
-here, for a right answer has seven tokens. [What did not help](grpo.py) is on
-the page of the method.
+Large models learn to write longer and longer answers, with reasoning in them, as
+[DeepSeek-R1](https://arxiv.org/abs/2501.12948) did. Nothing like that can happen here, for a right
+answer has seven tokens. [What did not help](grpo.py) is on the page of the method.
 
 [Tokens of an answer](../../results/grpo.json#figures.length)
 """
@@ -238,8 +238,7 @@ def example(n_digits: int = 2, n_questions: int = 3, n_answers: int = 5) -> Tens
     ??? question "You forget to load the newest weights into the writer. Which curve looks odd?"
         The reward stays 0, and all groups are silent: the writer has random weights of its own, and
         is never right. Load the weights once, before the first step, and the reward stays at that
-        of the start, because the old weights go on answering, although the model learns from the
-        answers (41 % in a run of ours).
+        of the start, because the old weights go on answering.
     """
     # Two digits, and a model of eight features.
     sizes = Sizes(n_digits, 0, n_questions, n_answers, d_model=8, heads=2)

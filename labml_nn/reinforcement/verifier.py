@@ -156,9 +156,9 @@ def example(n_digits: int = 5, n_questions: int = 7) -> tuple[Tensor, Tensor, Te
         The first and the last. After the first “;” nothing counts.
 
     ??? question "You reward the second check alone. What does the model learn to write?"
-        Sorted digits, nearly as often as with both checks: 49 % are right in two runs of ours. Any
-        order is rewarded, a copy of the question too. But the model begins with answers in order,
-        and only what it draws is made likelier.
+        Any order is rewarded, a copy of the question too. But the model begins with answers in
+        order, and only what it draws is made likelier. So our guess is: sorted digits, nearly as
+        often as with both checks. Pass it as `judge` in [the experiment](grpo_experiment.py).
 
     ??? question "You leave `answer_mask` out of `in_order`. Which answers get another reward?"
         Those with a digit after their “;”, since a digit is smaller than “;”. They would be wrong,

@@ -199,8 +199,8 @@ def example(
     between the two (table 3, row E).
 
     Does the sum not spoil the token's own features? There are 128 features for 66 tokens and 64
-    positions, and the model can learn to keep the two apart. (An interpretation: no run of ours
-    shows it.)
+    positions, and the model can learn to keep the two apart. (An interpretation: no recorded
+    run shows it.)
 
     The page leaves out [what came later](positions/__init__.py): encodings of the distance between
     two positions, and rotations of queries and keys. Encodings that are added along the axis of the

@@ -86,7 +86,7 @@ def is_prime(number: int) -> bool:
     r"""
     ## Is it a prime?
     """
-    return number > 1 and all(number % one for one in range(2, math.isqrt(number) + 1))
+    return number > 1 and all(number % divisor for divisor in range(2, math.isqrt(number) + 1))
 
 
 def all_runs(first: Mapping[str, int]) -> list[dict[str, int]]:
@@ -162,8 +162,8 @@ def _formulas(axes: Mapping[str, Sizes]) -> Iterator[tuple[str, Sizes]]:
     yield from _names_and_products(axes)
     yield from _products(axes, 3)
 
-    for (a, one), (b, two) in itertools.combinations(axes.items(), 2):
-        yield f"{a}+{b}", tuple(map(operator.add, one, two))
+    for (a, first), (b, second) in itertools.combinations(axes.items(), 2):
+        yield f"{a}+{b}", tuple(map(operator.add, first, second))
     yield from _differences(axes)
 
     for name, sizes in axes.items():
@@ -189,8 +189,8 @@ def _names_and_products(axes: Mapping[str, Sizes]) -> Iterator[tuple[str, Sizes]
 
 
 def _differences(axes: Mapping[str, Sizes]) -> Iterator[tuple[str, Sizes]]:
-    for (a, one), (b, two) in itertools.permutations(axes.items(), 2):
-        yield f"{a}-{b}", tuple(map(operator.sub, one, two))
+    for (a, first), (b, second) in itertools.permutations(axes.items(), 2):
+        yield f"{a}-{b}", tuple(map(operator.sub, first, second))
 
 
 def _products(axes: Mapping[str, Sizes], count: int) -> Iterator[tuple[str, Sizes]]:

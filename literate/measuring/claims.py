@@ -75,7 +75,7 @@ def parse(code: str) -> Claim | None:
             tree = ast.parse(code.strip(), mode="eval").body
         if not isinstance(tree, ast.List) or not all(map(_is_axis, tree.elts)):
             return None
-        axes = tuple(... if _is_ellipsis(one) else one for one in tree.elts)
+        axes = tuple(... if _is_ellipsis(element) else element for element in tree.elts)
         claim = Claim(" ".join(code.split()), axes)
         # A lone word in capitals, such as [CLS], is a token.
         is_token = claim.text[1:-1].isupper() and len(axes) == 1
@@ -101,7 +101,7 @@ def check(claim: Claim, tensors: Sequence[Tensor], axes: Mapping[str, Sizes]) ->
     if not tensors:
         return f"{says}, but no tensor is bound or returned in its row; does example() run it?"
     try:
-        wanted = [one if one is ... else _sizes(one, axes) for one in claim.axes]
+        wanted = [axis if axis is ... else _sizes(axis, axes) for axis in claim.axes]
     except (ArithmeticError, RecursionError) as error:
         return f"{says}, which can't be computed: {error}."
     if any(_fits(wanted, list(zip(*tensor.sizes, strict=True))) for tensor in tensors):
@@ -128,11 +128,11 @@ def tensors_for(row: Row, source: Source, measurement: Measurement) -> tuple[Ten
         return _distinct([*lines.values(), *functions.values()])
     name = row.documents.name
     if row.documents.kind == "class":
-        inside = [one for one in functions if f"{one}.".startswith(f"{name}.")]
-        return _distinct(functions[one] for one in inside)
+        inside = [inner for inner in functions if f"{inner}.".startswith(f"{name}.")]
+        return _distinct(functions[inner] for inner in inside)
     owner, _, last = name.rpartition(".")
     spoken_of = [name, owner] if last == "__init__" else [name]
-    return _distinct(functions.get(one, ()) for one in spoken_of)
+    return _distinct(functions.get(spoken, ()) for spoken in spoken_of)
 
 
 def _is_axis(node: ast.expr) -> bool:
@@ -181,7 +181,7 @@ def _most_similar(wanted: Sequence[Sizes | EllipsisType], tensors: Iterable[Tens
     The shapes that were measured: first those with the right number of axes, and of these those
     with the fewest wrong ones.
     """
-    fixed = [one for one in wanted if one is not ...]
+    fixed = [size for size in wanted if size is not ...]
     is_open = len(fixed) < len(wanted)
 
     def difference(tensor: Tensor) -> tuple[int, int]:

@@ -48,16 +48,18 @@ def first(
     for line in sorted(lines):
         definition = source.definition_at(line)
         functions.setdefault(definition.name if definition else "", []).append(line)
-    found = {}
+    ordered = {}
     for inside in functions.values():
-        call = clearest([one for line in inside for one in lines[line].values()])
+        call = clearest([tensor for line in inside for tensor in lines[line].values()])
         for line in inside:
             tensors = list(lines[line].values())
-            names = list(dict.fromkeys(one.name for one in tensors))
-            found[line] = tuple(
-                sorted(tensors, key=lambda one: (names.index(one.name), call not in one.calls))
+            names = list(dict.fromkeys(tensor.name for tensor in tensors))
+            ordered[line] = tuple(
+                sorted(
+                    tensors, key=lambda tensor: (names.index(tensor.name), call not in tensor.calls)
+                )
             )
-    return dict(sorted(found.items()))
+    return dict(sorted(ordered.items()))
 
 
 def clearest(tensors: Sequence[Seen]) -> int:

@@ -266,7 +266,7 @@ class _Page:
         return Measurement(
             axes=known,
             lines=clearest.first(self.source, lines),
-            functions={name: tuple(found.values()) for name, found in functions.items()},
+            functions={name: tuple(tensors.values()) for name, tensors in functions.items()},
             record=_from_lists(trace.with_axes(record, lines)),
         )
 
@@ -312,7 +312,9 @@ def _from_json(kept: Any) -> Measurement:
     JSON knows no tuples, and only strings as keys.
     """
     kept = _from_lists(kept)
-    return Measurement(**kept | {"lines": {int(line): one for line, one in kept["lines"].items()}})
+    return Measurement(
+        **kept | {"lines": {int(line): tensors for line, tensors in kept["lines"].items()}}
+    )
 
 
 def _from_lists(kept: Any) -> Any:
@@ -320,5 +322,5 @@ def _from_lists(kept: Any) -> Any:
         return tuple(map(_from_lists, kept))
     if not isinstance(kept, dict):
         return kept
-    inside = {name: _from_lists(one) for name, one in kept.items()}
+    inside = {name: _from_lists(value) for name, value in kept.items()}
     return Tensor(**inside) if isinstance(inside.get("name"), str) else inside

@@ -110,7 +110,7 @@ class Recorder:
             return
         dtype = str(tensor.dtype).removeprefix("torch.")
         seen = self.places.setdefault(place, [])
-        same = next((one for one in seen if one[:2] == (shape, dtype)), None)
+        same = next((known for known in seen if known[:2] == (shape, dtype)), None)
         index = self.record.add(*place, tensor, same is None, moment) if self.record else None
         if same is None:
             same = shape, dtype, index, []
@@ -203,7 +203,7 @@ def measure(request: Mapping[str, Any], root: str) -> dict[str, Any]:
             places = [[*place, seen] for place, seen in recorder.places.items()]
             runs.append({"axes": recorder.axes, "places": places})
             if recorder.record:
-                needed = {one[2] for *_, seen in places for one in seen}
+                needed = {known[2] for *_, seen in places for known in seen}
                 record, recorder.record = recorder.record.told(needed), None
     # An example that leaves with `sys.exit` has failed too.
     except BaseException as error:

@@ -106,19 +106,19 @@ class Store:
         r"""
         All modules under the root that are imported with this one, itself among them.
         """
-        found: set[str] = set()
+        modules: set[str] = set()
         waiting = [module]
         while waiting:
             name = waiting.pop()
             # Importing `a.b` runs `a` first.
             outer = name.rpartition(".")[0]
             file = self._file(name)
-            if name not in found and file is not None:
-                found.add(name)
+            if name not in modules and file is not None:
+                modules.add(name)
                 waiting += file[1]
-            if outer and outer not in found:
+            if outer and outer not in modules:
                 waiting.append(outer)
-        return found
+        return modules
 
     def _file(self, module: str) -> tuple[bytes, frozenset[str]] | None:
         r"""
@@ -143,7 +143,7 @@ def _imports(data: bytes, package: str) -> frozenset[str]:
     `a` and `a.b`, because `b` may be a module. A text that can't be read imports nothing: where it
     is needed, its import raises the error.
     """
-    found = set()
+    names = set()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -152,12 +152,12 @@ def _imports(data: bytes, package: str) -> frozenset[str]:
         return frozenset()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             with contextlib.suppress(ImportError):
                 name = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-                found.update([name, *(f"{name}.{alias.name}" for alias in node.names)])
-    return frozenset(found)
+                names.update([name, *(f"{name}.{alias.name}" for alias in node.names)])
+    return frozenset(names)
 
 
 def _installed(distribution: str) -> str:

@@ -199,12 +199,12 @@ def _larger_letters(picture: str) -> str:
     least, most = LEAST_ALONE, 2
     if box and float(box[1]) > BROAD and min(sizes, default=0.0) >= LEAST_ALONE:
         least, most = LEAST_LETTER * float(box[1]) / BROAD, 8
-    found = rf'font-size="([\d.]+)px"([^>]*>[^<>]{{1,{most}}}</text>)'
+    small_texts = rf'font-size="([\d.]+)px"([^>]*>[^<>]{{1,{most}}}</text>)'
 
     def larger(match: re.Match[str]) -> str:
         return f'font-size="{max(least, float(match[1])):.4g}px"{match[2]}'
 
-    return re.sub(found, larger, picture)
+    return re.sub(small_texts, larger, picture)
 
 
 def least_size(picture: str) -> tuple[int, int] | None:

@@ -79,11 +79,11 @@ class Finished:
         if names is not self.names:
             self.judged = self.judged if names == self.names else {}
             self.names = names
-        known, found = self.judged.get(source.path, (None, []))
+        known, problems = self.judged.get(source.path, (None, []))
         if known is not source:
-            found = [*names_in_notes.problems(source, names), *rules.problems(source, words)]
-            self.judged[source.path] = source, found
-        return found
+            problems = [*names_in_notes.problems(source, names), *rules.problems(source, words)]
+            self.judged[source.path] = source, problems
+        return problems
 
 
 def nothing(settings: Settings) -> Finished:

@@ -277,7 +277,9 @@ def _named(exercises: str) -> str:
     r"""
     The kind of each exercise and its function, for its button. All else is in a file of its own.
     """
-    return ", ".join(f"{one['kind']} {one['of']}" for one in json.loads(exercises or "[]"))
+    return ", ".join(
+        f"{exercise['kind']} {exercise['of']}" for exercise in json.loads(exercises or "[]")
+    )
 
 
 def _add(
@@ -307,7 +309,7 @@ def _step(source: Source, links: Links, steps: tuple[Step, ...]) -> dict[str, An
         return html.escape(links.address(source.path, path, anchor))
 
     following = (later.title, address(later.path, later.anchor)) if later else ()
-    numbers = " and ".join(str(one.number) for one in here)
+    numbers = " and ".join(str(step.number) for step in here)
     return {
         "numbers": numbers,
         "footer": _footer(numbers, here[0], later, links) if later else {},

@@ -57,7 +57,7 @@ def _losses(listed: list[Item], notes: Notes) -> list[float]:
     The loss of each step; none, if the first has no number.
     """
     path, table, loss = notes.source.path, None, 0.0
-    found: list[float] = []
+    losses: list[float] = []
     for item in listed:
         for target in parsed(item.note).targets:
             file, anchor = linked(path, target.text)
@@ -73,8 +73,8 @@ def _losses(listed: list[Item], notes: Notes) -> list[float]:
                 table, loss = of, value
         if table is None:
             return []
-        found.append(loss)
-    return found
+        losses.append(loss)
+    return losses
 
 
 def _places(losses: list[float]) -> list[tuple[float, str]]:
@@ -85,7 +85,7 @@ def _places(losses: list[float]) -> list[tuple[float, str]]:
         return []
     low, high = min(losses), max(losses)
     width = (high - low) or 1
-    return [(LEFT + (RIGHT - LEFT) * (one - low) / width, spelled(one, 2)) for one in losses]
+    return [(LEFT + (RIGHT - LEFT) * (loss - low) / width, spelled(loss, 2)) for loss in losses]
 
 
 def _track(places: list[tuple[float, str]], at: int) -> Mapping[str, Any]:
@@ -112,19 +112,19 @@ def _changes(listed: list[Item], notes: Notes) -> list[Mapping[str, Any]]:
     r"""
     What each program changes in the one before.
     """
-    found: list[Mapping[str, Any]] = []
+    changes: list[Mapping[str, Any]] = []
     before = None
     for item in listed:
         text = _read(item, notes) if item.program else None
         if text is None:
-            found.append({})
+            changes.append({})
             continue
         lines = programs.program(text) if before is None else programs.difference(before, text)
         added, removed = programs.changed(lines)
         file = linked(notes.source.path, item.program)[0]
         links = notes.links
         inside = posixpath.relpath(file, links.docs)
-        found.append(
+        changes.append(
             {
                 "is_whole": before is None,
                 "added": added,
@@ -135,7 +135,7 @@ def _changes(listed: list[Item], notes: Notes) -> list[Mapping[str, Any]]:
             }
         )
         before = text
-    return found
+    return changes
 
 
 def _read(item: Item, notes: Notes) -> str | None:

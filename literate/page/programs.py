@@ -53,15 +53,15 @@ def difference(before: str, after: str) -> list[Line]:
     blocks = SequenceMatcher(
         None, [text for _, text, _ in old], [text for _, text, _ in new], False
     )
-    found: list[Line] = []
+    lines: list[Line] = []
     for kind, *places in blocks.get_opcodes():
         old_from, old_to, new_from, new_to = places
         if kind == "equal":
-            found += [Line("same", number, shown) for number, _, shown in new[new_from:new_to]]
+            lines += [Line("same", number, shown) for number, _, shown in new[new_from:new_to]]
             continue
-        found += [Line("removed", number, shown) for number, _, shown in old[old_from:old_to]]
-        found += [Line("added", number, shown) for number, _, shown in new[new_from:new_to]]
-    return [*_near(found)]
+        lines += [Line("removed", number, shown) for number, _, shown in old[old_from:old_to]]
+        lines += [Line("added", number, shown) for number, _, shown in new[new_from:new_to]]
+    return [*_near(lines)]
 
 
 def _written(text: str) -> list[tuple[int, str, str]]:

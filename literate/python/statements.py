@@ -231,7 +231,7 @@ def _imports(statement: ast.stmt, module: str, source: Source) -> Iterator[Impor
     if isinstance(statement, ast.If) and _is_type_checking(statement.test):
         inside = [list(_imports(inner, module, source)) for inner in statement.body]
         if all(inside) and not statement.orelse:
-            for imported in (one for found in inside for one in found):
+            for imported in (name for names in inside for name in names):
                 yield Import(imported.module, imported.name, imported.alias, True, imported.line)
     elif isinstance(statement, ast.Import):
         for alias in statement.names:

@@ -156,14 +156,14 @@ def parsed(note: Note) -> Parsed:
     """
     text = "\n".join(note.texts)
     if note.kind == "comment" and _is_code(text):
-        found = [Token("code_block", "code", 0, map=[0, len(note.texts)], content=text)]
+        stream = [Token("code_block", "code", 0, map=[0, len(note.texts)], content=text)]
     else:
-        found = tokens(text)
+        stream = tokens(text)
     starts = list(accumulate((len(line) + 1 for line in note.texts), initial=0))
-    pieces, targets = _placed(found, note.texts, starts)
+    pieces, targets = _placed(stream, note.texts, starts)
     spans = tuple(_spans(pieces, targets, text, starts, note.first))
-    blocks = tuple(_blocks(found, note.texts))
-    return Parsed(spans, blocks, tuple(targets), tuple(_joined(_words(found))))
+    blocks = tuple(_blocks(stream, note.texts))
+    return Parsed(spans, blocks, tuple(targets), tuple(_joined(_words(stream))))
 
 
 # A token with its place in a note.
@@ -171,7 +171,7 @@ _Piece = tuple[int, int, Token]
 
 
 def _placed(
-    found: Sequence[Token], texts: Sequence[str], starts: Sequence[int]
+    stream: Sequence[Token], texts: Sequence[str], starts: Sequence[int]
 ) -> tuple[list[_Piece], list[Target]]:
     r"""
     Code and formulas with their places in the note, and the targets of links.
@@ -180,7 +180,7 @@ def _placed(
     targets: list[Target] = []
     # How much of each line was found already.
     ends: dict[int, int] = {}
-    for token in found:
+    for token in stream:
         if token.type in _KINDS:
             first, last = token.map or (0, 0)
             pieces.append((starts[first], min(starts[last], starts[-1] - 1), token))
@@ -266,8 +266,8 @@ def _span(token: Token, text: str, line: int) -> Span:
     return Span(kind, text, code, line, before, token.markup, language, token.meta[CLOSED])
 
 
-def _blocks(found: Sequence[Token], texts: Sequence[str]) -> Iterator[Block]:
-    for at, token in enumerate(found):
+def _blocks(stream: Sequence[Token], texts: Sequence[str]) -> Iterator[Block]:
+    for at, token in enumerate(stream):
         if token.map is None or token.type == "inline":
             continue
         first, last = token.map
@@ -275,7 +275,7 @@ def _blocks(found: Sequence[Token], texts: Sequence[str]) -> Iterator[Block]:
         while last > first + 1 and not texts[last - 1].strip():
             last -= 1
         kind = token.type.removesuffix("_open")
-        inside = [other for other in found[at + 1 : at + 3] if other.type == "inline"]
+        inside = [other for other in stream[at + 1 : at + 3] if other.type == "inline"]
         text = inside[0] if inside and kind in _WORDED else None
         is_text = text is not None and kind in ("heading", "paragraph")
         link = text and text.children and text.children[0].meta
@@ -306,8 +306,8 @@ def _joined(words: Iterable[Words]) -> Iterator[Words]:
         yield from (Words(text, is_formula) for text in whole)
 
 
-def _words(found: Sequence[Token]) -> Iterator[Words]:
-    for token, following in zip(found, [*found[1:], None], strict=False):
+def _words(stream: Sequence[Token]) -> Iterator[Words]:
+    for token, following in zip(stream, [*stream[1:], None], strict=False):
         if token.type == "inline":
             yield from _words_inside(token.children or ())
         elif token.type in ("fence", "code_block"):
@@ -342,7 +342,7 @@ def _is_code(text: str) -> bool:
             statements = ast.parse(textwrap.dedent(text)).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    return bool(statements) and all(_does_something(one) for one in statements)
+    return bool(statements) and all(_does_something(statement) for statement in statements)
 
 
 def _does_something(statement: ast.stmt) -> bool:

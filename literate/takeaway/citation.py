@@ -36,7 +36,7 @@ def of_page(title: str, address: str, about: Mapping[str, Any]) -> str:
     """
     if not about:
         return ""
-    authors = " and ".join(_name(one) for one in about["authors"])
+    authors = " and ".join(_name(author) for author in about["authors"])
     site = _plain(about["title"])
     version = f", version {_plain(str(about['version']))}" if "version" in about else ""
     key = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
@@ -53,7 +53,7 @@ def _name(author: Mapping[str, str]) -> str:
     """
     if "family-names" in author:
         given = author.get("given-names", "")
-        return ", ".join(_plain(one) for one in (author["family-names"], given) if one)
+        return ", ".join(_plain(part) for part in (author["family-names"], given) if part)
     return f"{{{_plain(author['name'])}}}"
 
 

@@ -127,7 +127,7 @@ def exercises(settings: Settings, path: str) -> Sequence[Mapping[str, Any]]:
     return _read((settings.root / name).read_text("utf-8")).get(path, ()) if name else ()
 
 
-def found(text: str, asked: Mapping[str, Any], path: str) -> Exercise:
+def located(text: str, asked: Mapping[str, Any], path: str) -> Exercise:
     r"""
     ## Find the line of an exercise
 
@@ -136,9 +136,9 @@ def found(text: str, asked: Mapping[str, Any], path: str) -> Exercise:
     of, begins = asked["of"], asked["line"]
     places = [
         node
-        for one in parse(text).definitions
-        if one.name == of
-        for node in ast.walk(one.node)
+        for definition in parse(text).definitions
+        if definition.name == of
+        for node in ast.walk(definition.node)
         if isinstance(node, ast.stmt) and _said(text, node).startswith(begins)
     ]
     if len(places) != 1:
@@ -198,18 +198,19 @@ def for_page(settings: Settings, source: Source) -> str:
     asked = exercises(settings, source.path)
     told = [
         {
-            "kind": one.kind,
-            "of": one.of,
-            "first": one.first,
-            "text": "\n".join(one.lines(source.text, one.asked)) + "\n",
-            "bound": one.bound,
-            "shape": one.shape and f"{one.made.strip('`')} has the shape {one.shape}",
+            "kind": exercise.kind,
+            "of": exercise.of,
+            "first": exercise.first,
+            "text": "\n".join(exercise.lines(source.text, exercise.asked)) + "\n",
+            "bound": exercise.bound,
+            "shape": exercise.shape
+            and f"{exercise.made.strip('`')} has the shape {exercise.shape}",
             "wrong": {
-                name: "\n".join(one.lines(source.text, line)) + "\n"
-                for name, line in one.wrong.items()
+                name: "\n".join(exercise.lines(source.text, line)) + "\n"
+                for name, line in exercise.wrong.items()
             },
         }
-        for one in (found(source.text, each, source.path) for each in asked)
+        for exercise in (located(source.text, each, source.path) for each in asked)
     ]
     return json.dumps(told, ensure_ascii=False) if told else ""
 
@@ -220,19 +221,24 @@ def judge_runs() -> str:
     ## The function that judges, for notebooks
     """
     text = Path(judging.__file__).read_text("utf-8")
-    (judge,) = (one.node for one in parse(text).definitions if one.name == "judge_runs")
+    judge = _node(text, "judge_runs")
     return without(ast.get_source_segment(text, judge) or "", "docstring").rstrip()
+
+
+def _node(text: str, name: str) -> ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef:
+    (definition,) = (each for each in parse(text).definitions if each.name == name)
+    return definition.node
 
 
 def cells(pieces: Iterable[Piece], asked: Sequence[Mapping[str, Any]], path: str) -> Iterator[Cell]:
     r"""
     ## The cells of a page's exercises
     """
-    known = {name: without(one.text, "docstring") for one in pieces for name in one.names}
+    known = {name: without(piece.text, "docstring") for piece in pieces for name in piece.names}
     before = ""
-    for number, one in enumerate(asked, 1):
-        text = known.get(one["of"].partition(".")[0], "")
-        exercise = found(text, one, path)
+    for number, entry in enumerate(asked, 1):
+        text = known.get(entry["of"].partition(".")[0], "")
+        exercise = located(text, entry, path)
         # What to do is said once for each kind of exercise.
         if exercise.kind != before:
             yield text_cell(TASKS[exercise.kind])
@@ -241,7 +247,7 @@ def cells(pieces: Iterable[Piece], asked: Sequence[Mapping[str, Any]], path: str
 
 
 def _cells_of(text: str, exercise: Exercise, number: int) -> Iterator[Cell]:
-    (function,) = (one.node for one in parse(text).definitions if one.name == exercise.of)
+    function = _node(text, exercise.of)
     name, above = exercise.of.rpartition(".")[2], first_line(function) - 1
     lines = exercise.lines(text, exercise.asked)
     # The other statement may have more lines, or fewer.

@@ -36,7 +36,7 @@ def days(root: Path) -> dict[str, str]:
 
     if git("rev-parse", "--is-shallow-repository").strip() != "false":
         return {}
-    found: dict[str, str] = {}
+    dates: dict[str, str] = {}
     when = ""
     # The newest commit comes first, so the last one that adds a file is the first of its life.
     log = ("log", "--diff-filter=A", "--name-only", "--relative", "--format=%x00%cI")
@@ -44,8 +44,8 @@ def days(root: Path) -> dict[str, str]:
         if line.startswith("\0"):
             when = line[1:]
         elif line:
-            found[line] = when
-    return found
+            dates[line] = when
+    return dates
 
 
 def feed(pages: Sequence[Page], paths: Mapping[str, str], came: Mapping[str, str], url: str) -> str:
@@ -55,11 +55,11 @@ def feed(pages: Sequence[Page], paths: Mapping[str, str], came: Mapping[str, str
     In Atom. `paths` are those of the files by the addresses of their pages, and `came` says when
     they [came](#days). Empty where nothing is known.
     """
-    dated = [(came[paths[one.uri]], one) for one in pages if paths.get(one.uri) in came]
+    dated = [(came[paths[page.uri]], page) for page in pages if paths.get(page.uri) in came]
     newest = sorted(dated, key=lambda pair: (pair[0], pair[1].uri), reverse=True)[:NEWEST]
     if not newest or not url:
         return ""
-    home = next((one.title for one in pages if one.uri == "index.md"), pages[0].title)
+    home = next((page.title for page in pages if page.uri == "index.md"), pages[0].title)
     start = url if url.endswith("/") else f"{url}/"
     parts = [
         '<?xml version="1.0" encoding="utf-8"?>',

@@ -103,8 +103,8 @@ class SizeFromGlobal(Mistake):
 
     The argument is there, and the code takes the number that a notebook set in its first cell. As
     long as both are the same nothing is wrong, so training it shows nothing. Then somebody builds a
-    model with other heads. A view with -1 fits everything, so there is no error. Only a comparison
-    at *more than one size* finds it.
+    model with other heads. If the old number divides the width too, there is no error. Only a
+    comparison at *more than one size* finds it.
     """
 
     # The notebook had four heads.

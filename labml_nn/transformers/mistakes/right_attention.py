@@ -131,7 +131,7 @@ def example(
     ??? question "Change the last token. Which outputs may move?"
         Only the last one. This one test finds every leaking mask of this museum.
 
-    ??? question "Which parameter never gets a gradient, and why?"
+    ??? question "Which parameter has a gradient of zero, but for rounding, and why?"
         The bias of the keys. It adds the same number to all scores of a query, and the softmax
         takes it out again.
     """
