@@ -77,8 +77,8 @@ def parse(code: str) -> Claim | None:
             return None
         axes = tuple(... if _is_ellipsis(element) else element for element in tree.elts)
         claim = Claim(" ".join(code.split()), axes)
-        # A lone word in capitals, such as [CLS], is a token.
-        is_token = claim.text[1:-1].isupper() and len(axes) == 1
+        # A lone word with a capital, such as [CLS] or [SetPosition], is a token.
+        is_token = claim.text[1].isupper() and len(axes) == 1
         return claim if claim.names and not is_token else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

@@ -15,13 +15,18 @@ to speak of something foreign puts it there.
 
 import ast
 import builtins
+import collections.abc
+import contextlib
 import difflib
 import importlib
 import keyword
 import re
 import sys
+import types
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -34,14 +39,26 @@ from literate.reading.source import Definition, Source
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _OPTION = re.compile(r"--[a-z][\w-]*")
+# Such as [CLS].
+_TOKEN = re.compile(r"\[\w+\]")
 # A path, a name with hyphens, or a command with options: Python would read `-` and `/` as signs.
 _PATH = re.compile(r"[\w./-]+")
-_FILE = re.compile(r"[\w.]+\.(?:css|html|ipynb|js|json|md|py|toml|txt|yml)")
+_FILE = re.compile(
+    r"[\w.]+\.(?:cfg|css|csv|dll|exe|html|ini|ipynb|js|json|md|pyi?|rst|sh|toml|txt|xml|ya?ml)"
+)
+# What stands before a reference of Sphinx, as in :ref:`calling`; and those that refer to no name.
+_ROLE = re.compile(r":(\w+(?::\w+)?):$")
+_OF_NO_NAME = {"abbr", "doc", "envvar", "file", "issue", "option", "pep", "ref", "rfc", "term"}
 _NO_FORMULA = re.compile(r"\S[/-]\S|(?:^|\s)-{1,2}\w")
 # What an item of a list begins with.
 _LISTED = re.compile(r"(?:(?:, | and |, and )?`[^\W\d]\w*`)+")
 # Modules of Python that do something when they are imported.
-_ACTIVE = {"antigravity", "this"}
+_ACTIVE = {"antigravity", "idlelib", "this", "turtledemo"}
+# Python looks for these names, too, but none of its own classes has them.
+_SPECIAL = {
+    *("__all__", "__copy__", "__deepcopy__", "__del__", "__file__", "__fspath__", "__getattr__"),
+    *("__main__", "__missing__", "__path__", "__post_init__", "__set_name__"),
+}
 
 
 @dataclass(frozen=True)
@@ -53,11 +70,13 @@ class Names:
     * `known` are the identifiers in the code of its sources, and its strings that are nothing but a
       name or an option
     * `imported` are the names by which they know other people's modules, and what is in them
+    * `standard` are the modules of Python that they import
     """
 
     root: Path
     known: frozenset[str]
     imported: frozenset[str]
+    standard: frozenset[str]
 
     def unknown(self, code: str) -> str | None:
         r"""
@@ -93,6 +112,8 @@ class Names:
             return _exists(["builtins", *parts])
         if root in sys.stdlib_module_names - _ACTIVE:
             return _exists(parts)
+        if len(parts) == 1 and any(name in _inside(module) for module in self.standard):
+            return True
         # Of other people's modules nothing is known until they are run, which is not done here.
         return len(parts) > 1 and root in self.imported
 
@@ -104,14 +125,20 @@ def names(sources: Iterable[Source], root: Path) -> Names:
     sources = list(sources)
     own = {Path(source.path).parts[0] for source in sources}
     known = {*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *sys.stdlib_module_names}
+    # What notes in the style of Hugging Face say of an argument, (`int`, `optional`), is no name.
+    known |= _special() | {"optional"}
     imported: set[str] = set()
+    modules: set[str] = set()
     for source in sources:
         known.update(Path(source.path).with_suffix("").parts)
         identifiers, origins = source.once(_taken)
         known |= identifiers
+        modules |= source.once(_modules)
         foreign = origins.keys() - own - sys.stdlib_module_names
         imported.update(*(origins[origin] for origin in foreign))
-    return Names(root, frozenset(known), frozenset(imported))
+    possible = sys.stdlib_module_names - _ACTIVE
+    standard = {module for module in modules if module.partition(".")[0] in possible}
+    return Names(root, frozenset(known), frozenset(imported), frozenset(standard))
 
 
 def problems(source: Source, names: Names) -> Iterator[Problem]:
@@ -143,9 +170,12 @@ def _problems(path: str, note_spans: Sequence[Span], names: Names) -> Iterator[P
     ]
     made_up = {word for text in examples for word in _DOTTED.findall(text)}
     made_up |= {part for word in made_up for part in word.split(".")}
-    for span in note_spans:
+    for before, span in zip([None, *note_spans], note_spans, strict=False):
         # The names in a claim are those of axes, and are compared with them.
         is_looked_up = span.kind == "code" and claims.parse(span.content) is None
+        role = _ROLE.search(before.text) if before and before.kind == "text" else None
+        if role and role[1] in _OF_NO_NAME:
+            continue
         name = names.unknown(span.content) if is_looked_up else None
         if name is None or made_up.issuperset(name.split(".")):
             continue
@@ -169,6 +199,8 @@ def _listed(
         named = [base.id for base in getattr(node, "bases", ()) if isinstance(base, ast.Name)]
         waiting += [classes.pop(name) for name in named if name in classes]
     for item in (block for block in parsed(note).blocks if block.kind == "list_item"):
+        if _says_of_what(note.texts, item.first):
+            continue
         match = _LISTED.match(item.text)
         for name in _DOTTED.findall(match[0]) if match else []:
             if name in own or name == "and":
@@ -177,6 +209,23 @@ def _listed(
             hint = f"; is `{near}` meant?" if near else "."
             sentence = f"the list names `{name}`, which `{documented.name}` does not have{hint}"
             yield Problem(path, note.first + item.first, sentence)
+
+
+def _says_of_what(texts: Sequence[str], first: int) -> bool:
+    r"""
+    Whether the line above the list of an item says what it lists, as “Each result has:” does.
+    """
+    indent = _indent(texts[first])
+    for text in reversed(texts[:first]):
+        is_item = text.lstrip().startswith(("* ", "- ", "+ "))
+        if not text.strip() or _indent(text) > indent or (_indent(text) == indent and is_item):
+            continue
+        return text.rstrip().endswith(":")
+    return False
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def _near(name: str, among: Iterable[str]) -> str:
@@ -241,7 +290,21 @@ def _identifiers(inside: Iterable[ast.AST]) -> Iterator[str]:
                 yield from [node.asname] if node.asname else []
             case ast.Constant(value=str(text)):
                 # A docstring has more than one word, or is no harm.
-                yield from [text] if _DOTTED.fullmatch(text) or _OPTION.fullmatch(text) else []
+                forms = (_DOTTED, _OPTION, _TOKEN)
+                yield from [text] if any(form.fullmatch(text) for form in forms) else []
+
+
+def _modules(source: Source) -> set[str]:
+    r"""
+    What a source imports, and what may be a module in it, by full names.
+    """
+    modules: set[str] = set()
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            modules.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules.update([node.module, *(f"{node.module}.{alias.name}" for alias in node.names)])
+    return modules
 
 
 def _taken(source: Source) -> tuple[set[str], dict[str, set[str]]]:
@@ -269,3 +332,29 @@ def _exists(parts: list[str]) -> bool:
         else:
             return hasattr(thing, "__path__") and bool(find_spec(f"{thing.__name__}.{name}"))
     return True
+
+
+@cache
+def _inside(module: str) -> frozenset[str]:
+    r"""
+    The names in a module of Python; none in what is no module, or isn't there on this system.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return frozenset(dir(importlib.import_module(module)))
+    except ImportError:
+        return frozenset()
+
+
+@cache
+def _special() -> frozenset[str]:
+    r"""
+    The names with two underscores on both sides that Python itself looks for.
+    """
+    spaces = [builtins, types, collections.abc, contextlib]
+    classes = [
+        thing for space in spaces for thing in vars(space).values() if isinstance(thing, type)
+    ]
+    names = {name for each in classes for name in dir(each)}
+    return frozenset({name for name in names if name.startswith("__")} | _SPECIAL)

@@ -172,17 +172,21 @@ def _indented_code(state: StateBlock, first: int, end: int, silent: bool) -> boo
 def _fenced_code(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     r"""
     Code between two marks, however far they are indented. But in reStructuredText a line of tildes
-    right below a text of at most its length marks a heading.
+    right below a text marks a heading: it is taken for that if it is as long as the text, or if
+    there is no second mark.
     """
     line = _line(state, first)
     match = _FENCE.match(line)
     above = _line(state, first - 1) if first else ""
-    if match is None or (above and not line.strip("~") and len(above) <= len(line) + 1):
+    may_underline = above and not line.strip("~")
+    if match is None or (may_underline and len(above) <= len(line) + 1):
         return False
     mark = match["mark"]
     last = first + 1
     while last < end and not _is_mark(_line(state, last), mark):
         last += 1
+    if may_underline and last == end:
+        return False
     if not silent:
         token = state.push("fence", "code", 0)
         token.markup, token.info = mark, match["info"].strip()

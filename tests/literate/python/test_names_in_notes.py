@@ -15,7 +15,7 @@ from torch import nn
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_model: int, dropout_prob: float = 0.1):
         self.scale = d_model**-0.5
-        self.options = {"--corpus": "key_name", "no name": 1}
+        self.options = {"--corpus": "key_name", "no name": 1, "mark": "[SetMark]"}
     def forward(self, query, *, mask=None):
         return functools.reduce(query.softmax(dim=-1), mask)
 """
@@ -41,6 +41,7 @@ def found(note: str, code: str = CODE) -> list[str]:
         *("torch.vmap", "functools.singledispatch", "str.splitlines", "os.path.join"),
         *("importlib.metadata.version", "ValueError", "lambda", "d_model - 1", "pages.mha"),
         *("setup.py", "transformers/mha.md", "mha.py", "python -m literate"),
+        *("[SetMark]", "__aexit__", "__getattr__", "cached_property", "python.exe"),
         *("annotated-transformers", "[name]: target", "$d_modle$", "", "((("),
     ],
 )
@@ -60,6 +61,9 @@ def test_what_the_site_or_python_has_is_known(code: str) -> None:
         ("--korpus", "--korpus", "--corpus"),
         *((name, name, "") for name in ("functools.singledispach", "str.splitlinez", "no_name")),
         ("antigravity.fly", "antigravity.fly", ""),
+        ("__get_item__", "__get_item__", "__getitem__"),
+        # A name of Python that no source here imports from.
+        ("CookieJar", "CookieJar", ""),
     ],
 )
 def test_what_nothing_has_is_found_and_what_is_meant(code: str, name: str, meant: str) -> None:
@@ -74,6 +78,11 @@ def test_a_name_that_nothing_has_is_reported_with_its_line_and_the_way_out() -> 
         "not backticks.",
         f"pages/mha.py:8: the note names `d_modle`, {here} is `d_model` meant?",
     ]
+
+
+def test_a_reference_of_sphinx_may_lead_to_a_text() -> None:
+    assert found("See :ref:`calling`, and :pep:`8`.") == []
+    assert len(found("See :func:`calling`.")) == 1
 
 
 def test_the_names_of_an_example_are_made_up() -> None:
@@ -91,6 +100,9 @@ def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> Non
         "pages/mha.py:21: the list names `headz`, which `g` does not have; is `heads` meant?",
         "pages/mha.py:22: the list names `d_model`, which `g` does not have.",
     ]
+    # The line above says what is listed.
+    result = 'def g(heads: int):\n    r"""\n    A result has:\n\n    * `headz`\n\n      or\n'
+    assert found("`headz = 1`", CODE + result + '    * `d_model`\n    """\n') == []
 
 
 def test_a_document_is_read_in_the_same_way() -> None:

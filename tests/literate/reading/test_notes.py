@@ -41,6 +41,9 @@ AB = [("code", "a"), ("code", "b")]
         ("y = f[0](x)", [("fence", "y = f[0](x)")]),
         # No fences: a heading of reStructuredText, a frame, and a code span.
         *((text, []) for text in ("Heading\n~~~~~~~\n", "~~~~ A ~~~~", "a\n```b``")),
+        # Shorter than its heading, and never closed.
+        ("A heading\n~~~~~\n\n`x`", [("code", "x")]),
+        ("A text\n~~~\nx\n~~~", [("fence", "x")]),
         # No formulas: variables of JSON.
         *((text, []) for text in ('"$ref" or "$defs"', '"#/$defs/a" or "#/$defs/b"')),
         # What only looks like code or a formula is text.
