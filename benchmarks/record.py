@@ -75,7 +75,8 @@ def write(
         # Matplotlib takes long to import, and most programs draw nothing.
         from benchmarks.pictures import with_pictures
 
-        content["figures"] = with_pictures(name, figures)
+        # Of the numbers as the file has them: drawn again, the picture is the same.
+        content["figures"] = with_pictures(name, _rounded(figures, "figures"))
     text = json.dumps(_rounded(content, ""), indent=1, sort_keys=True, ensure_ascii=False)
     path = root / "results" / f"{name}.json"
     try:

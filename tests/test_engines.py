@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from filelock import FileLock
 
+from literate.takeaway.feed import FEED
 from literate.takeaway.repository import address
 from tests.conftest import SITE_URL
 from tests.literate.projects import ATTENTION, HOME, SETTINGS, contents, purge, succeed, write
@@ -156,4 +157,7 @@ def test_in_another_folder_on_another_day_the_same_bytes_are_built(
     said = succeed(copy, *ENGINES[engine], "--site-dir", str(copy.parent / first), **variables)
     assert "measured" not in said
     purge(copy.parent / first)
-    assert contents(copy.parent / first) == contents(before)
+    # The age of a page is in the history, which the copy has not.
+    built = contents(before)
+    built.pop(FEED, None)
+    assert contents(copy.parent / first) == built

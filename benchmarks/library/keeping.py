@@ -113,7 +113,7 @@ def described(argument: Any) -> Any:
         return argument
     if isinstance(argument, Mapping):
         return {str(name): described(one) for name, one in argument.items()}
-    if isinstance(argument, list | tuple):
+    if isinstance(argument, list | tuple | range):
         return [described(one) for one in argument]
     if _is_tensor(argument):
         data = argument.detach().cpu().contiguous()

@@ -215,6 +215,12 @@ def test_an_argument_is_told_by_what_it_is(kept: Kept) -> None:
         described(torch.nn.Linear(1, 1))
 
 
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_small_way_of_each_experiment_can_be_kept(name: str) -> None:
+    small = importlib.import_module(f"benchmarks.{name}").EXPERIMENT.small
+    assert key_of({}, [], small)["settings"].keys() == small.keys()
+
+
 CODE = '''
 r"""A note."""
 from labml_nn.lesson import double

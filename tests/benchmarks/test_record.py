@@ -2,12 +2,14 @@ import json
 import sys
 from datetime import date
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from benchmarks import record, stale
+from benchmarks.pictures import chart
 from tests.literate.projects import write as files
 
 FACTS = {"title": "A trial", "command": "python trial.py"}
@@ -116,6 +118,18 @@ def test_lines_are_drawn(root: Path) -> None:
     assert "stroke-line-1" in picture and "fill-line-2" in picture
     # Exponents on the axis would be too small on a phone.
     assert ">4</text>" in picture and "baseline-shift" not in picture and "<tspan" not in picture
+
+
+def test_a_picture_is_drawn_from_the_numbers_that_the_file_has(root: Path) -> None:
+    draw = Random(1).random
+    points = [[step, draw()] for step in range(3000)]
+    axes = {"x": {"title": "Steps"}, "y": {"title": "Loss"}}
+    lines = [{"name": "a", "points": points}]
+    figure = write(root, figures={"loss": {"title": "T", "lines": lines, **axes}})["figures"][
+        "loss"
+    ]
+    assert figure["lines"][0]["points"] != points
+    assert figure["picture"] == chart(figure, "trial-loss")
 
 
 def test_what_is_there_stays_when_writing_fails(
