@@ -25,13 +25,13 @@ A *masked language model* needs no causal mask, since the letters themselves are
 replaced in the input, and the model guesses what they were:
 
 ```text
-text     t  h  e  _  k  i  n  g
-input    t  ▒  e  _  x  i  n  g
+text     t  h  e  ␣  k  i  n  g
+input    t  ▒  e  ␣  x  i  n  g
 targets  .  h  .  .  k  .  n  .
 ```
 
-Three of eight letters were chosen: “h” is hidden by a *mask token* ▒, “k” is replaced by a random
-letter, and “n” stays. Only they count in the loss.
+Three of eight letters were chosen (␣ is a space): “h” is hidden by a *mask token* ▒, “k” is
+replaced by a random letter, and “n” stays. Only they count in the loss.
 
 [The loss in gaps: mean and range of three seeds](../../results/encoders.json#figures.sides)
 
@@ -258,6 +258,8 @@ def example(
 ) -> tuple[Tensor, ...]:
     r"""
     ## Example
+
+    Half of the letters are chosen, and a model with random weights guesses them.
 
     ### What did not help here
 

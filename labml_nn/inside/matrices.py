@@ -121,7 +121,8 @@ def letter_tables(model: AutoregressiveTransformer, layer: int) -> tuple[Tensor,
     looks = torch.einsum("ai,hij,bj->hab", z, qk_matrices(block.self_attn), z)
 
     # What the head adds goes past all later layers to the logits. The last normalisation divides it
-    # by the deviation of a stream that we don't know here, so only its gains are used.
+    # by the deviation of a stream that we don't know here, so only its gains are used. (It also
+    # subtracts a mean, which would hardly change the tables.)
     logits = model.generator.projection.weight * model.encoder.norm.weight
     added = torch.einsum("vo,hoi,bi->hbv", logits, ov_matrices(block.self_attn), z)
 
@@ -156,7 +157,8 @@ def copying_head(n_vocab: int, strength: float = 8.0) -> MultiHeadAttention:
     ## A head made by hand
 
     If each letter is a vector with a single one in its own place, QK and OV *are* the tables. This
-    head looks for the letter before its own in the alphabet, and adds it to the stream.
+    head looks for the letter before its own in the alphabet (“a” for the last one), and adds it to
+    the stream.
     """
     head = MultiHeadAttention(1, n_vocab, dropout_prob=0.0, bias=False)
 
@@ -177,6 +179,8 @@ def example(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     r"""
     ## Example
+
+    The head made by hand, and the tables of a model with random weights.
 
     ### What the matrices leave out
 
@@ -199,7 +203,11 @@ def example(
     seeds](../../results/inside.json#tables.parts)
 
     [Scores of positions for positions in the first layer: a row for each of 16 positions, a column
-    for each that it sees](../../results/inside.json#figures.places)
+    for each that it sees; blue is high, red is low](../../results/inside.json#figures.places)
+
+    By positions alone, each position looks most at itself, and then at the one before. That the
+    letter before gets the most weight is due to letters: they lower the score of a letter for
+    itself.
 
     ### What did not help here
 
@@ -235,7 +243,8 @@ def example(
         At the “b”. It adds the vector of “b”, so row 2 of the result has nearly 1 in column 1.
 
     ??? question "Cut the *rows* of the output projection into heads. Which test notices?"
-        The shape of OV stays. The comparison with PyTorch's attention notices.
+        With the same `einsum` none is needed, for the axes don't fit. With `hdo,hdi->hoi` the shape
+        of OV stays, and only the comparison with PyTorch's attention notices.
     """
     # Letters as vectors with a single one, and the head that is made by hand.
     letters = torch.eye(n_vocab)[torch.arange(seq_len), None]

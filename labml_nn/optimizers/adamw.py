@@ -12,7 +12,7 @@ terms:
   weight decay: Shrinks each weight a little at every step.
 ---
 
-Some parameters get large gradients and others small ones, thousands of times apart. That comes from
+Some parameters get large gradients and others small ones, hundreds of times apart. That comes from
 the architecture, and says nothing about how far they should move. With gradient descent, a learning
 rate that suits the first ones leaves the second ones where they are.
 
@@ -37,10 +37,11 @@ $$
 $$
 
 with the learning rate $\eta$. The W stands for the first factor, *decoupled weight decay*,
-algorithm 2 of the paper. Before, $\lambda \theta$ was added to the gradient; then it was divided by
-the usual size as well, and weights with large gradients hardly decayed.
+algorithm 2 of the paper. (There $\lambda$ is multiplied by the schedule's factor alone; here, as in
+PyTorch, by the learning rate.) Before, $\lambda \theta$ was added to the gradient; then it was
+divided by the usual size as well, and weights with large gradients hardly decayed.
 
-[The length of each step if all gradients are 1 and the hundredth is 100, with $\beta_2$ = 0.999
+[The length of each step if all gradients are 1, but at step 100 it is 100, with $\beta_2$ = 0.999
 (a mean over about 1,000 steps) and 0.99](../../results/family_drawings.json#figures.steps_of_adam)
 
 This page leaves out sparse gradients and PyTorch's kernel for all parameters at once.
@@ -125,7 +126,8 @@ class AdamW(torch.optim.Optimizer):
         mean = mean / (1 - beta1 ** state["step"])
         mean_square = mean_square / (1 - beta2 ** state["step"])
 
-        # The quotient is 1 or −1 if the gradient stays as it is, and nearer to 0 if it changes.
+        # The quotient is 1 or −1 if the gradient stays as it is, and near 0 if its sign keeps
+        # changing.
         parameter.sub_(group["lr"] * mean / (mean_square.sqrt() + group["eps"]))
 
 
@@ -134,7 +136,7 @@ def first_step(scale: float) -> torch.Tensor:
     ## Invariance to the size of gradients
 
     The very first step is the learning rate, up or down. Multiplying the loss by `scale` changes
-    nothing.
+    nothing, as long as the gradients are much larger than $\epsilon$.
     """
     # A linear loss, whose gradients are these four numbers times `scale`.
     weights = nn.Parameter(torch.zeros(4))
@@ -157,11 +159,12 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
     ??? question "The gradients of four numbers are 1, −2, 30 and −400. What are the first steps?"
         At a learning rate of 0.1: −0.1, 0.1, −0.1, 0.1. `first_step` computes them.
 
-    ??? question "A gradient is 1 in every step, and once it is 100. What happens to the steps?"
+    ??? question "A gradient is 1 for thousands of steps, and once 100. What happens to the steps?"
         With $\beta_2 = 0.999$ the mean square jumps from 1 to 11. The mean jumps, too, so some 14
         steps are longer. Then they are shorter: a third of the usual length, and after 1,000 steps
         still less than half. That is why [the loop](../training/loop.py) shortens such gradients
-        before.
+        before. (In the picture above the mean square is over 100 steps so far. It jumps to 105, one
+        step is a little longer, and then they fall to an eighth.)
 
     ??? question "Leave out the two divisions by $1 - \beta^t$. How long is the first step?"
         $0.1 / \sqrt{0.001} = 3.2$ times as long as it should be, with the usual $\beta$.

@@ -8,10 +8,11 @@ summary: A model that sorts one question in three gets no more answers, only whe
 [30.9 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of new
 questions, and a [verifier](verifier.py). **Out:** a model that sorts
 [51.2 %](../../results/grpo.json#tables.ways.GRPO.greedy) after 200 steps of [GRPO](grpo.py), and
-has not been shown one more answer. A step draws 8 answers to each of 16 questions. All of it takes
-[11.8](../../results/grpo.json#tables.ways.GRPO.seconds) seconds of one core.
+has not been shown one more answer. A step draws 8 answers to each of 16 questions. The 200 steps
+take [11.8](../../results/grpo.json#tables.ways.GRPO.seconds) seconds of one core.
 
-[What each training comes to: means of three seeds](../../results/grpo.json#tables.ways)
+[What each training comes to after 200 steps, or 400 if each draw is used four times: means of three
+seeds](../../results/grpo.json#tables.ways)
 
 Three things can be seen in training. The *entropy* falls: the model becomes surer of what it says,
 and its eight answers to a question more alike. A third of the groups are *silent*, all right or all
@@ -19,7 +20,8 @@ wrong, and teach nothing: [33.3 %](../../results/grpo.json#tables.training.GRPO.
 20 steps. And the distance from the start grows, to
 [0.166](../../results/grpo.json#tables.training.GRPO.kl) nats a token.
 
-[The last 20 steps of each training](../../results/grpo.json#tables.training)
+[The last tenth of each training. Without a clip, nothing counts as beyond
+it](../../results/grpo.json#tables.training)
 
 [Entropy, in nats a token](../../results/grpo.json#figures.entropy)
 
@@ -99,8 +101,9 @@ def improve(
     reference = AutoregressiveTransformer(*sizes.of_model())
     reference.load_state_dict(model.state_dict())
 
-    # Writing takes most of the time, so a model with [a cache](../transformers/kv_cache.py) does
-    # it, with the same weights. Large trainings have a program of its own for writing.
+    # Without a cache, writing would take more than half of the time. So a model with [a
+    # cache](../transformers/kv_cache.py) writes, with the same weights. Large trainings have a
+    # separate program for it.
     writer = CachedTransformer(*sizes.of_model())
     generator = torch.Generator().manual_seed(seed)
 
@@ -164,7 +167,7 @@ def improve(
         return loss.detach()
 
     # Gradients that are estimated from a few answers are noisy, so the rate is about a seventh of
-    # that of imitation. It is the same for all trainings of the table.
+    # that of imitation. It is the same for all trainings with rewards.
     train(model, batch_at, [optimizer(model, 4e-4)], steps, gradients=gradients)
     return history
 
@@ -233,7 +236,8 @@ def example(n_digits: int = 2, n_questions: int = 3, n_answers: int = 5) -> Tens
         row without the start.
 
     ??? question "Pass `judge=lambda asked, said: in_order(said).float()`. What is written then?"
-        Digits in order that are too few, because [the hole](verifier.py) in the check rewards them.
+        Digits in order, but often too few or not those of the question: [the hole](verifier.py) in
+        the check rewards them as well.
 
     ??? question "You forget to load the newest weights into the writer. Which curve looks odd?"
         The reward stays 0, and all groups are silent: the writer has random weights of its own, and

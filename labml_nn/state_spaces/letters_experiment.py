@@ -160,7 +160,7 @@ def notebook(steps: int = 400, seed: int = 1) -> None:
         print(f"{name}: validation loss {loss:.3f}, right {right:.3f}")
 
     # ### The losses of training
-    # With fixed weights it falls, and stays where it is.
+    # With fixed weights it falls more slowly. It is still falling at the end, far above the others.
     import matplotlib.pyplot as plt
 
     # All are trained for as many steps.

@@ -28,9 +28,10 @@ token (section 2.4 of the paper, “incremental” attention).
 1,024](../../results/kv_cache.json#tables.tokens)
 
 With a cache a token still costs more in a longer text, because attention reads every key and every
-value. Only the linear layers cost the same at each length. And the cache takes memory: a key and a
-value for each token in each layer. For the [small transformer](basic/autoregressive_experiment.py),
-with 4 layers of 128 features in 32 bits, that is 2 · 4 · 128 · 4 = 4,096 bytes a token.
+value, and this program also copies them. The linear layers cost the same at each length. And the
+cache takes memory: a key and a value for each token in each layer. For the [small
+transformer](basic/autoregressive_experiment.py), with 4 layers of 128 features in 32 bits, that is
+2 · 4 · 128 · 4 = 4,096 bytes a token.
 """
 
 import torch
@@ -172,7 +173,7 @@ class CachedTransformer(AutoregressiveTransformer):
         if not 0 < n_read < len(tokens) or not torch.equal(tokens[:n_read], self.read):
             self.clear()
 
-            # No text continues: what the caches hold would be the past of another one.
+            # Otherwise what the caches hold would be taken for the beginning of this text.
             n_read = 0
 
         # Embedding a token is looking it up in a table. That is cheap, so all tokens are embedded,
@@ -207,6 +208,7 @@ def example(
     ### In your browser
 
     A model writes twice with the same random numbers, with a cache and without, and says how fast.
+    When its 64 positions are full, it keeps the last 16 tokens and reads them anew, both times.
 
     [What it wrote in a browser, and how fast](../../results/writing.json#tables.written)
 

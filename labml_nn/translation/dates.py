@@ -22,8 +22,8 @@ the standard ISO 8601:
 
 It has what makes translation hard, on a small scale. The *order* differs: the year comes last in
 the source and first in the target. Some words become something else, as “March” becomes “03”, and
-some become nothing, as “Thursday”. And a character can depend on one that is far away: the “5” of
-“5.3.1987” is the day and the “5” of “5/3/1987” the month. The mark between the numbers decides.
+some become nothing, as “Thursday”. And what a character means can depend on another one: the “5”
+of “5.3.1987” is the day and the “5” of “5/3/1987” the month. The mark between the numbers decides.
 
 **In:** a day and a form. **Out:** the source and the target, as text or as tokens.
 """
@@ -44,7 +44,7 @@ START = 1
 END = 2
 SYMBOLS = "_<>" + " ,./-0123456789" + "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-# Python could give these names, but it gives them in the language that the computer is set to.
+# Python could give these names, but it gives them in another language if a program has set one.
 MONTHS = (
     "January February March April May June July August September October November December"
 ).split()

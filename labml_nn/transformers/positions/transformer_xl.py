@@ -58,8 +58,8 @@ def encode_distances(distances: Tensor, d_model: int) -> Tensor:
 
     From `[seq_len_q, seq_len_k]` to `[seq_len_q, seq_len_k, d_model]`, for an even `d_model`.
 
-    [The sines (left half) and cosines of 24
-    distances](../../../results/family_drawings.json#figures.waves)
+    [The sines (left half) and cosines of 24 distances: blue is 1, white 0 and red
+    −1](../../../results/family_drawings.json#figures.waves)
     """
     # One angle for each distance and frequency, in double precision as the frequencies are.
     angles = distances[..., None] * frequencies(d_model)
@@ -142,9 +142,9 @@ def example(
 
     The paper needs all this for its *memory*: hidden states of the text before are additional keys,
     and position 3 of that text must not look like position 3 of this one. The page leaves the
-    memory out; pass it as the first of the keys. Here all layers have a $u$ and a $v$ of their own.
-    The paper computes the product with each distance once and shifts the rows of the result into
-    place (appendix B). That is faster and gives the same numbers.
+    memory out; pass it as the first of the keys. In its formula all layers share $u$ and $v$; here
+    each layer has its own. The paper computes the product with each distance once and shifts the
+    rows of the result into place (appendix B). That is faster and gives the same numbers.
 
     ### Exercises
 
