@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
+from matplotlib.ticker import LogLocator
 
 # Colours that stand for those of the page. The style sheet has a class for filling and one for
 # lines of the last two.
@@ -25,6 +26,10 @@ INK, ACCENT, SECOND = "#000000", "#123456", "#654321"
 # The lines of a chart, up to eight, differ by colour, dashes and marks: one of these is enough.
 LINES = [f"#10000{at}" for at in range(1, 9)]
 DASHES, MARKS = ("-", "--", ":", "-."), "os^Dv*P"
+# So many letters fit beside each other, in the names of two lines.
+MOST_LETTERS = 64
+# So many powers of ten stand beside each other, with all their zeros.
+MOST_POWERS = 7
 CLASSES = {ACCENT: "accent", SECOND: "second"} | {
     colour: f"line-{at}" for at, colour in enumerate(LINES, 1)
 }
@@ -99,6 +104,7 @@ def chart(figure: Mapping[str, Any], name: str) -> str:
         measured = sorted({point["xy".index(side)] for point in points})
         if axis.get("scale") == "log":
             # Powers have small exponents, which nobody reads on a phone: plain numbers instead.
+            ticks.set_major_locator(LogLocator(numticks=MOST_POWERS))
             ticks.set_major_formatter(lambda value, _: plain(value))
             ticks.set_minor_formatter("")
             if len(measured) <= 6:
@@ -106,21 +112,33 @@ def chart(figure: Mapping[str, Any], name: str) -> str:
         elif all(isinstance(one, int) for one in measured):
             # There is no layer 2.5.
             ticks.get_major_locator().set_params(integer=True)
+            ticks.set_major_formatter(lambda value, _: plain(value))
     axes.tick_params(labelsize=12)
     axes.grid(color=INK, alpha=0.12, linewidth=0.8)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     mark_what_lies_beyond(axes, figure)
     if len(figure["lines"]) > 1:
-        drawn.legend(loc="outside upper left", frameon=False, fontsize=12, ncols=2)
+        names = [line["name"] for line in figure["lines"]]
+        half = (len(names) + 1) // 2
+        width = max(map(len, names[:half])) + max(map(len, names[half:]))
+        columns = 2 if width <= MOST_LETTERS else 1
+        drawn.legend(loc="outside upper left", frameon=False, fontsize=12, ncols=columns)
     return svg(drawn, name).replace(">", f"><desc>{escape(described(figure))}</desc>", 1)
 
 
 def plain(value: float) -> str:
-    r"""A number as people write it: no powers of ten, and thousands apart."""
+    r"""
+    A number as people write it: thousands apart, and of a measured one four digits. Only what is
+    smaller than a ten-thousandth has a power of ten, as a program writes it: zeros are hard to
+    count.
+    """
     if abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.7f}".rstrip("0").rstrip(".")
+    if value and abs(value) < 0.9999e-4:
+        digits, power = f"{value:.3e}".split("e")
+        return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
+    return f"{float(f'{value:.4g}'):.8f}".rstrip("0").rstrip(".")
 
 
 def mark_what_lies_beyond(axes: Axes, figure: Mapping[str, Any]) -> None:

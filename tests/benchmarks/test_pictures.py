@@ -72,22 +72,38 @@ def test_a_point_beyond_the_ends_of_an_axis_is_an_arrow_with_its_value() -> None
     ]
 
 
+@pytest.mark.parametrize(("length", "rows"), [(32, 1), (33, 2)])
+def test_names_of_lines_stand_side_by_side_where_both_fit(length: int, rows: int) -> None:
+    lines = [{"name": letter * length, "points": [[1, 2], [2, 3]]} for letter in "vw"]
+    picture = chart({"x": {"title": "a"}, "y": {"title": "b"}, "lines": lines}, "one")
+    heights = re.findall(r'<text[^>]* y="([\d.]+)"[^>]*>(?:v+|w+)<', picture)
+    assert len(heights) == 2 and len(set(heights)) == rows
+
+
 @pytest.mark.parametrize(
     "number, text",
-    [(1003854.0, "1,003,854"), (1e6, "1,000,000"), (1e-4, "0.0001"), (2, "2"), (0.5, "0.5")],
+    [(1003854.0, "1,003,854"), (1e6, "1,000,000"), (1e-4, "0.0001"), (2, "2"), (0.5, "0.5")]
+    + [(787.072, "787.1"), (5.60093, "5.601"), (20000, "20,000"), (0, "0"), (0.0123456, "0.01235")]
+    + [(1e-5, "1e-5"), (-1e-12, "-1e-12"), (2.5e-7, "2.5e-7")],
 )
-def test_numbers_at_an_axis_have_no_powers_of_ten(number: float, text: str) -> None:
+def test_numbers_at_an_axis_are_as_people_write_them(number: float, text: str) -> None:
     assert plain(number) == text
 
 
-def test_no_axis_of_a_result_counts_in_powers_of_ten() -> None:
+def test_no_axis_of_a_result_counts_in_large_powers_or_says_one_number_twice() -> None:
     for path in RESULTS:
         figures = json.loads(path.read_text(encoding="utf-8")).get("figures", {})
         for name, figure in figures.items():
+            shown = texts(figure["picture"])
             numbers = [
-                one for one in texts(figure["picture"]) if re.fullmatch(r"[-−\d.,]+e[-+]?\d+", one)
+                one
+                for one in shown
+                if re.fullmatch(r"[-−\d.,]+e\+?\d+|[-−]?\d{5,}(\.\d+)?|[-−]?\d*\.\d{5,}", one)
             ]
             assert not numbers, f"{path.name}, {name}: {numbers}"
+            # A logarithmic axis has no zero: it would be a small number without its digits.
+            scales = {figure.get(side, {}).get("scale") for side in "xy"}
+            assert scales != {"log"} or "0" not in shown, f"{path.name}, {name}"
 
 
 def test_charts_of_few_bits_have_every_row_of_their_table() -> None:
