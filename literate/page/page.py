@@ -41,7 +41,7 @@ from literate.reading.notes import literal
 from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 from livepage import trace
-from livepage.beginning import past_masks
+from livepage.beginning import begun, inputs_of
 from livepage.edit.files import Offer
 
 _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
@@ -138,7 +138,7 @@ def page(
     """
     uri = links.uris[source.path]
     measurement = measurements.get(source.path)
-    record = past_masks(measurement.record) if measurement else {}
+    record = begun(measurement.record, inputs_of(source.tree)) if measurement else {}
     references = references or network(links.pages.values())
     changes = changes or Changes({}, {}, measurements, references)
     elsewhere = Elsewhere(formulas, measurements, references, changes)
