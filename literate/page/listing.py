@@ -96,7 +96,7 @@ class Listing:
         if not self._needs_legend or not any(line.number in self.shapes.lines for line in row.code):
             return {}
         self._needs_legend = False
-        return {letter: html.escape(name) for name, letter in self.shapes.legend.items()}
+        return {letter: html.escape(name) for letter, name in self.shapes.legend.items()}
 
     def uses(self, name: str) -> Uses:
         r"""

@@ -13,6 +13,8 @@ reader reads that too.
 The shape of attention scores has four axes: `seq_len_q`, `seq_len_k`, `batch_size` and `heads`. In
 full it is longer than most lines of code. In letters it is `i j b h`, and fits at the end of the
 line. The letters are those that people write in an `einsum`; a legend on the page has their names.
+Where the page has an `einsum` of its own, its letters are shown: scores of a sequence with itself
+are `i j b h` there, too, though both axes are `seq_len`.
 """
 
 import ast
@@ -48,6 +50,18 @@ Shapes = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
+class Written:
+    r"""
+    ## The letters of a result, as the code of its line has them
+
+    One letter for each of its axes.
+    """
+
+    letters: str
+    axes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Shape:
     r"""
     ## What a line shows
@@ -65,7 +79,8 @@ class PageShapes:
     ## The shapes of a page
 
     * `lines` holds what each line shows, if it shows anything
-    * `legend` has the letters in them with the names that they stand for
+    * `legend` has the letters in them with the names that they stand for. Two letters may stand for
+      one name
     """
 
     def __init__(self, source: Source, measurement: Measurement) -> None:
@@ -81,7 +96,12 @@ class PageShapes:
             for axis in shape
             for name in _NAME.findall(axis)
         }
-        self.legend = letters(name for name in measurement.axes if name in shown)
+        self._written = dict(_written(source.tree, new))
+        # The letters by the names that they stand for; a name has one but on the line of an einsum.
+        self._letters = letters(
+            (name for name in measurement.axes if name in shown), self._written.values()
+        )
+        self.legend = {letter: name for name, letter in self._letters.items()}
         self.lines = {number: self._shape(number, tensors) for number, tensors in new.items()}
 
     def _new(self, measurement: Measurement) -> Iterator[tuple[int, dict[str, Shapes]]]:
@@ -117,7 +137,7 @@ class PageShapes:
         parts = []
         for shapes, names in groups.items():
             more = f" (+{len(shapes) - 1})" if len(shapes) > 1 else ""
-            shape = f"{short(shapes[0], self.legend)}{more}"
+            shape = f"{self._in_letters(number, shapes[0])}{more}"
             labels = ", ".join(map(_label, names))
             alone = len(tensors) == 1 and code.strip().startswith(labels)
             parts.append(shape if alone else f"{labels} {shape}")
@@ -129,6 +149,18 @@ class PageShapes:
             if len(shown) <= room:
                 return Shape(shown, "\n".join([_full(tensors), *_signs(shown)]))
         return Shape("", _full(tensors))
+
+    def _in_letters(self, number: int, shape: tuple[str, ...]) -> str:
+        r"""
+        The letters of an einsum are shown on its line, unless one of them stands for another name.
+        """
+        written = self._written.get(number)
+        if written and written.axes == shape:
+            also = dict(zip(written.letters, shape, strict=True))
+            if all(self.legend.get(letter, name) == name for letter, name in also.items()):
+                self.legend |= also
+                return " ".join(written.letters)
+        return short(shape, self._letters)
 
 
 def _label(name: str) -> str:
@@ -167,19 +199,47 @@ def _returned(tree: ast.Module) -> dict[int, str]:
     }
 
 
-def letters(names: Iterable[str]) -> dict[str, str]:
+def _written(
+    tree: ast.Module, lines: Mapping[int, Mapping[str, Shapes]]
+) -> Iterator[tuple[int, Written]]:
+    r"""
+    What each line says that is one einsum: `x = einsum("ij,jk->ik", a, b)`, or that is returned.
+    Only axes with names have letters; `3` says more by itself.
+    """
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Assign | ast.Return) or len(lines.get(node.lineno, ())) != 1:
+            continue
+        match node.value:
+            case ast.Call(
+                func=ast.Attribute(attr="einsum") | ast.Name(id="einsum"),
+                args=[ast.Constant(value=str(equation)), *_],
+            ):
+                result = equation.partition("->")[2].strip()
+                ((axes, *_),) = lines[node.lineno].values()
+                if len(result) == len(axes) and all(map(_NAME.fullmatch, axes)):
+                    yield node.lineno, Written(result, axes)
+
+
+def letters(names: Iterable[str], written: Iterable[Written] = ()) -> dict[str, str]:
     r"""
     ## A letter for each name
 
     Earlier names choose first. A name that is one letter keeps it. When the alphabet is used up, a
-    name stands for itself.
+    name stands for itself. Letters that are `written` on the page are for the names that they stand
+    for there.
     """
     names = list(names)
     letters = {name: name for name in names if len(name) == 1}
+    taken: dict[str, str] = {}
+    for one in written:
+        said = dict(zip(one.letters, one.axes, strict=True))
+        if all(taken.get(letter, name) == name for letter, name in said.items()):
+            taken |= said
     # The usual letters come before any other choice: `d_model` must not take the letter of `d_k`.
-    for name in names:
-        if name in USUAL and USUAL[name] not in letters.values():
-            letters.setdefault(name, USUAL[name])
+    usual = [(name, USUAL[name]) for name in names if name in USUAL]
+    for name, letter in [*usual, *((name, letter) for letter, name in taken.items())]:
+        if letter not in letters.values() and taken.get(letter, name) == name and name in names:
+            letters.setdefault(name, letter)
     for name in names:
         # The first letters of its words, its other letters, any letter.
         initials = "".join(word[:1] for word in name.split("_"))
@@ -187,7 +247,7 @@ def letters(names: Iterable[str]) -> dict[str, str]:
         free = (
             choice
             for choice in choices
-            if choice in ascii_lowercase and choice not in letters.values()
+            if choice in ascii_lowercase and choice not in {*letters.values(), *taken}
         )
         letters.setdefault(name, next(free, name))
     return {name: letters[name] for name in names}

@@ -69,8 +69,11 @@ class Session {
 
   #names({ tensors }) {
     const legend = [...document.querySelectorAll(".axes span")];
+    // Of several letters that stand for one name the first is its own.
     const letters = new Map(
-      legend.map((one) => [one.lastChild.textContent.trim(), one.firstElementChild.textContent]),
+      legend
+        .reverse()
+        .map((one) => [one.lastChild.textContent.trim(), one.firstElementChild.textContent]),
     );
     return names(Object.values(tensors).flat(), letters);
   }

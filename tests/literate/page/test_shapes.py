@@ -18,10 +18,12 @@ def tensor(name: str, axes: str) -> Tensor:
     return Tensor(name, ((2,) * len(named),), named, "float32")
 
 
-def page(code: str, lines: dict[int, list[tuple[str, str]]]) -> PageShapes:
+def page(
+    code: str, lines: dict[int, list[tuple[str, str]]], more: tuple[str, ...] = ()
+) -> PageShapes:
     source = parse(textwrap.dedent(code).lstrip())
     tensors = {line: tuple(tensor(*one) for one in told) for line, told in lines.items()}
-    axes = dict.fromkeys(("seq_len", "batch_size", "heads"), (2, 3))
+    axes = dict.fromkeys(("seq_len", "batch_size", "heads", *more), (2, 3))
     return PageShapes(source, Measurement(axes, tensors, {}))
 
 
@@ -92,7 +94,47 @@ def test_all_shapes_are_told_with_the_names_of_their_axes_and_the_letters_in_the
     told, sign = shape.full.rsplit("\n", 1)
     assert told == "x: [heads, seq_len*2] or [heads*heads]\ny: []"
     assert sign == "(+1): in other calls, or other rounds of a loop, there was one more shape."
-    assert made.legend == {"seq_len": "i", "heads": "h"}
+    assert made.legend == {"i": "seq_len", "h": "heads"}
+
+
+@pytest.mark.parametrize(
+    ("result", "axes", "shown", "legend"),
+    [
+        # Two letters for one axis, and a letter that its name alone wouldn't get.
+        ("ijbh", "seq_len seq_len batch_size heads", "i j b h", "i b h"),
+        ("ibq", "seq_len batch_size heads", "i b q", "i b h"),
+        # An axis without a name is its length, and one that is left out has no letter.
+        ("ijb", "3 3 batch_size", "3 3 b", "i b h"),
+        ("ij", "seq_len batch_size heads", "i b h", "i b h"),
+    ],
+)
+@pytest.mark.parametrize("line", ["x = torch.einsum({!r}, a, b)", "return einsum({!r}, a)"])
+def test_letters_are_those_of_an_einsum(
+    line: str, result: str, axes: str, shown: str, legend: str
+) -> None:
+    name = "x" if line.startswith("x") else "return"
+    code = "y = a\n" + line.format(f"ab->{result}")
+    others = ("y", "seq_len batch_size heads")
+    made = page(code, {1: [others], 2: [(name, axes)]})
+    # What stands on other lines is as it would be.
+    assert made.lines[1].short == "i b h"
+    assert made.lines[2].short.removeprefix("→ ") == shown
+    assert list(made.legend)[:3] == legend.split()
+    named = {letter: axis for letter, axis in zip(result, axes.split(), strict=False)}
+    assert made.legend == {"i": "seq_len", "b": "batch_size", "h": "heads"} | (
+        named if shown == " ".join(result) else {}
+    )
+
+
+def test_a_letter_of_an_einsum_stands_for_no_other_name() -> None:
+    code = "x = torch.einsum('a->ki', a)\ny = torch.einsum('b->kh', b)\nz = a"
+    made = page(
+        code,
+        {1: [("x", "n_keys heads")], 2: [("y", "heads n_keys")], 3: [("z", "seq_len n_keys")]},
+        ("n_keys",),
+    )
+    assert [one.short for one in made.lines.values()] == ["k i", "h k", "s k"]
+    assert made.legend == {"k": "n_keys", "i": "heads", "h": "heads", "s": "seq_len"}
 
 
 def test_three_dots_say_that_there_are_more_tensors() -> None:
