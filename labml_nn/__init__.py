@@ -28,8 +28,8 @@ of his plays.](../results/recipes.json#tables.written "typed")
 * **[The museum of mistakes](transformers/mistakes/__init__.py)**
   [22](../results/mistakes.json#values.mistakes) mistakes
 
-    Each is one line of published code. [9](../results/mistakes.json#values.look_better) of them
-    make the printed loss *better*. [Test your own
+    Each is one line, all but two published. [9](../results/mistakes.json#values.look_better) of
+    them make the printed loss *better*. [Test your own
     model](transformers/mistakes/language_model.py).
 
 ## A page at work

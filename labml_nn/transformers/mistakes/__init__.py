@@ -6,7 +6,7 @@ layout: gallery
 ---
 
 Attention is ten lines, and each of them can be wrong in such a way that everything has the right
-shape and the model trains. All mistakes here were made in public, in tutorials, courses and
+shape and the model trains. All mistakes here but two were made in public, in tutorials, courses and
 libraries, two of PyTorch's own tutorials among them. So care isn't enough: it takes tests.
 
 The *printed loss* is what a training program prints: how badly the model predicts each letter of a

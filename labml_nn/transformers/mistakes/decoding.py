@@ -46,7 +46,8 @@ class StrictMask(Mistake):
 
     “Before” is taken to mean *before*, and a position doesn't see itself. The first one then sees
     nothing at all. Our attention lets it take nothing, so training goes on. With the line above,
-    the loss is NaN from the first step on.
+    the loss is NaN from the first step on. A well-known [post about
+    transformers](https://github.com/pbloem/former/issues/10) had it, and its code hadn't.
     """
 
     # The diagonal is hidden as well.
@@ -106,7 +107,9 @@ class CausalFromTheTop(Mistake):
 
     PyTorch lays this mask into the *upper left* corner. One new query, with five keys in the cache,
     sees the first of them only. Before there is a cache the mask is square, and both corners are
-    the same. So training is right, and so is the first call of decoding.
+    the same. So training is right, and so is the first call of decoding. [Many fall for
+    it](https://github.com/pytorch/pytorch/issues/144858), and so did the reference of
+    [ExecuTorch](https://github.com/pytorch/executorch/pull/21749).
     """
 
     of = RightDecoding

@@ -72,8 +72,8 @@ class MaskOffByOne(Mistake):
     r"""
     ## Off by one
 
-    The diagonal above the main one is visible, and that is where the answer is. Often written
-    `triu` with a diagonal of 2, by somebody who counts from the wrong side.
+    The diagonal above the main one is visible, and that is where the answer is. As a mask of what
+    is hidden it is `triu` with a diagonal of 2. We know of no published one.
     """
 
     # The next token is the answer.
@@ -89,7 +89,8 @@ class MaskInverted(Mistake):
 
     True means *may look* to `scaled_dot_product_attention` of PyTorch, and *must not look* to its
     `MultiheadAttention`. A mask for one of them, given to the other, shows the future and hides the
-    past.
+    past: in [the code of a book](https://github.com/rasbt/LLMs-from-scratch/issues/1061), and in
+    [x-transformers](https://github.com/lucidrains/x-transformers/issues/160).
     """
 
     # What should be hidden is shown, and the past is hidden.
@@ -120,7 +121,8 @@ class MaskAsZeros(Mistake):
     ## Zeros instead of minus infinity
 
     A score of zero is a score like any other, and its weight is $e^0$ before the division. Also
-    written `mask * scores`.
+    written [`mask * scores`](https://github.com/georg-wolflein/good-features/pull/1). GluonTS
+    filled in [1e-9, not -1e9](https://github.com/awslabs/gluonts/pull/1401).
     """
 
     # A score of zero hides nothing.

@@ -94,11 +94,12 @@ class SeenTwice(Mistake):
     r"""
     ## A text that was in the training
 
-    Texts of the web come in copies, and held-out text is often in the training text as well. A
-    model that has seen it needs no understanding. Here all of it was seen, among much other text:
-    the loss is [2.425](../../../results/rooms.json#tables.rooms.SeenTwice.printed) and the right
-    one [2.432](../../../results/rooms.json#tables.rooms.RightScore.printed), no difference. (Our
-    model is small, and remembers little.)
+    Texts of the web come in copies, and held-out text is often in the training text as well, once
+    [all of it](https://github.com/ai-forever/ru-gpts/issues/23). A model that has seen it needs no
+    understanding. Here all of it was seen, among much other text: the loss is
+    [2.425](../../../results/rooms.json#tables.rooms.SeenTwice.printed) and the right one
+    [2.432](../../../results/rooms.json#tables.rooms.RightScore.printed), no difference. (Our model
+    is small, and remembers little.)
 
     No sum finds it, because the model predicts as it should. [Look for long pieces that are in
     both](measuring.py#shared).
@@ -136,7 +137,9 @@ class MoreThanOne(Mistake):
 
     The model is mixed with a table of counts, in which every token has a share of its own, found by
     a hash. With few places in the table these shares are near 1 for *all* tokens. With one place,
-    each is exactly 1, as here. Nobody noticed, because only the token that came was looked up.
+    each is exactly 1, as here. [Nobody
+    noticed](https://github.com/openai/parameter-golf/pull/886), because only the token that came
+    was looked up.
     """
 
     of = RightScore

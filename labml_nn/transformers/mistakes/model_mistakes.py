@@ -29,8 +29,9 @@ class PositionsOfTheBatch(Mistake):
     ## Positions on the wrong axis
 
     Code for data with the sequence first, given data with the batch first: descendants of PyTorch's
-    first tutorial on language models have this line. All positions of a sequence get the same
-    vector, that of the sequence's place *in the batch*.
+    first tutorial on language models have this line, and a [university
+    course](https://github.com/cmu-l3/anlp-fall2025-code/issues/1) had it. All positions of a
+    sequence get the same vector, that of the sequence's place *in the batch*.
 
     A test that looks at the first sequence only may pass. So [the
     test](model_tests.py#each_sequence_alone) looks at them all.
@@ -48,9 +49,10 @@ class NoResidual(Mistake):
     r"""
     ## No residual
 
-    A part's result takes the place of what went in, and is not added to it. Four layers deep, the
-    model hardly learns more than how often each character comes. It can't learn [a single
-    batch](training_tests.py#learns) by heart.
+    A part's result takes the place of what went in, and is not added to it, as in
+    [BitNet](https://github.com/kyegomez/BitNet/issues/32), where the result was added to itself.
+    Four layers deep, the model hardly learns more than how often each character comes. It can't
+    learn [a single batch](training_tests.py#learns) by heart.
     """
 
     of = RightLayer
@@ -91,8 +93,9 @@ class TargetsNotShifted(Mistake):
     r"""
     ## Targets not shifted
 
-    The model gets each character as its input and as its target. It learns to copy, perfectly. No
-    test of a model can see it, because the model is right. Look [at a
+    The model gets each character as its input and as its target. It learns to copy, perfectly: a
+    model of [images and captions](https://github.com/KempnerInstitute/KempnerForge/issues/154) came
+    to a loss of 0.0000. No test of a model can see it, because the model is right. Look [at a
     batch](training_tests.py#targets_follow_inputs).
     """
 
@@ -131,7 +134,8 @@ class SoftmaxTwice(Mistake):
     ## A softmax before the loss
 
     `cross_entropy` has a softmax of its own. The softmax of numbers between 0 and 1 is nearly even,
-    so the loss can't fall far, and the gradient that is left is small.
+    so the loss can't fall far, and the gradient that is left is small. [Llama from
+    scratch](https://github.com/bkitano/llama-from-scratch/issues/5) had it.
     """
 
     of = RightTraining
@@ -147,7 +151,8 @@ class GradientsKept(Mistake):
     ## Gradients never cleared
 
     Each step follows the sum of all gradients so far, shortened each time by the clipping. The
-    model still learns, only worse.
+    model still learns, only worse. [torchforge](https://github.com/meta-pytorch/torchforge/pull/71)
+    did so at first.
     """
 
     of = RightTraining

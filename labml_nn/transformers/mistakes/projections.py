@@ -29,7 +29,8 @@ class QueryForAll(Mistake):
 
     A copied line in which the name was not changed: two of three layers are never used. Every
     position then looks mostly at itself: the dot product of a vector with itself is usually the
-    largest.
+    largest. A copy of the annotated transformer projected its values [with the layer of the
+    keys](https://github.com/yflyzhang/AnnotatedTransformer/issues/1).
 
     The [gradients](properties.py#every_matrix_is_used) show it too: the other two layers get none.
     """
@@ -46,8 +47,9 @@ class WidthAsFloat(Mistake):
     ## `/` for `//`
 
     In Python 3 the result is a float, even where the division comes out even. The first call fails,
-    so this is the kindest mistake of the museum. But some people mend it with `int(...)` and
-    without a check. Then a width that doesn't divide is rounded down in silence.
+    so this is the kindest mistake of the museum, and we know of no published one. But some people
+    mend it with `int(...)` and without a check. Then a width that doesn't divide is rounded down in
+    silence.
     """
 
     # No axis can have a length of 8.0.
@@ -83,7 +85,8 @@ class Unscaled(Mistake):
 
     At this size it is no worse than the right one: the weights start so small that the scores are
     small as well. It becomes expensive with wide heads. Their scores saturate the softmax, and
-    gradients vanish.
+    gradients vanish. A path of [MLC LLM](https://github.com/mlc-ai/mlc-llm/pull/3426) left it out,
+    and so did code in a [post about caches](https://github.com/huggingface/blog/pull/2893).
     """
 
     # No divisor: the scores of wide heads are large.
@@ -98,7 +101,8 @@ class ScaledUp(Mistake):
     ## Multiplied instead of divided
 
     Scores come out $d_k$ times too large. In each head one key gets nearly all of the weight,
-    almost from the start.
+    almost from the start. A [Perceiver](https://github.com/esceptico/perceiver-io/issues/9) divided
+    by a factor that was inverted already.
     """
 
     # The root is right, the operator isn't.

@@ -93,7 +93,9 @@ class ClearedBetweenParts(Mistake):
     ## Cleared between the parts
 
     If you have learned that gradients must be cleared, you may clear them before each `backward`.
-    Then the last part alone counts, and the others only cost time.
+    Then the last part alone counts, and the others only cost time. So it was in
+    [torchtitan](https://github.com/pytorch/torchtitan/pull/3575) and in
+    [AlpacaFarm](https://github.com/tatsu-lab/alpaca_farm/issues/57).
     """
 
     of = RightParts
