@@ -54,11 +54,19 @@ class Written:
     r"""
     ## The letters of a result, as the code of its line has them
 
-    One letter for each of its axes.
+    One letter for each of its axes. An axis without a name is its length: `3` says more.
     """
 
     letters: str
     axes: tuple[str, ...]
+
+    @property
+    def names(self) -> dict[str, str]:
+        r"""
+        ### What the letters stand for
+        """
+        pairs = zip(self.letters, self.axes, strict=True)
+        return {letter: axis for letter, axis in pairs if _NAME.fullmatch(axis)}
 
 
 @dataclass(frozen=True)
@@ -156,10 +164,13 @@ class PageShapes:
         """
         written = self._written.get(number)
         if written and written.axes == shape:
-            also = dict(zip(written.letters, shape, strict=True))
-            if all(self.legend.get(letter, name) == name for letter, name in also.items()):
-                self.legend |= also
-                return " ".join(written.letters)
+            names = written.names
+            if all(self.legend.get(letter, name) == name for letter, name in names.items()):
+                self.legend |= names
+                return " ".join(
+                    letter if letter in names else short([axis], self._letters)
+                    for letter, axis in zip(written.letters, shape, strict=True)
+                )
         return short(shape, self._letters)
 
 
@@ -203,20 +214,21 @@ def _written(
     tree: ast.Module, lines: Mapping[int, Mapping[str, Shapes]]
 ) -> Iterator[tuple[int, Written]]:
     r"""
-    What each line says that is one einsum: `x = einsum("ij,jk->ik", a, b)`, or that is returned.
-    Only axes with names have letters; `3` says more by itself.
+    What each line says that is one einsum: `x = einsum("ij,jk->ik", a, b)`, or that is returned; it
+    may be scaled.
     """
     for node in ast.walk(tree):
         if not isinstance(node, ast.Assign | ast.Return) or len(lines.get(node.lineno, ())) != 1:
             continue
-        match node.value:
+        scaled = isinstance(node.value, ast.BinOp)
+        match node.value.left if scaled else node.value:
             case ast.Call(
                 func=ast.Attribute(attr="einsum") | ast.Name(id="einsum"),
                 args=[ast.Constant(value=str(equation)), *_],
             ):
                 result = equation.partition("->")[2].strip()
                 ((axes, *_),) = lines[node.lineno].values()
-                if len(result) == len(axes) and all(map(_NAME.fullmatch, axes)):
+                if len(result) == len(axes):
                     yield node.lineno, Written(result, axes)
 
 
@@ -232,9 +244,8 @@ def letters(names: Iterable[str], written: Iterable[Written] = ()) -> dict[str, 
     letters = {name: name for name in names if len(name) == 1}
     taken: dict[str, str] = {}
     for one in written:
-        said = dict(zip(one.letters, one.axes, strict=True))
-        if all(taken.get(letter, name) == name for letter, name in said.items()):
-            taken |= said
+        if all(taken.get(letter, name) == name for letter, name in one.names.items()):
+            taken |= one.names
     # The usual letters come before any other choice: `d_model` must not take the letter of `d_k`.
     usual = [(name, USUAL[name]) for name in names if name in USUAL]
     for name, letter in [*usual, *((name, letter) for letter, name in taken.items())]:
