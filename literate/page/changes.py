@@ -29,7 +29,7 @@ from literate.page.differences import Difference, label, parted
 from literate.page.exhibit import escaped, spelled, words
 from literate.page.highlight import visible
 from literate.page.links import Links
-from literate.page.listing import Listing
+from literate.page.listing import Listing, indentation
 from literate.page.templates import CODE, FORMS
 from literate.python.references import Network
 from literate.reading.notes import parsed
@@ -85,10 +85,14 @@ class Changes:
         for line in difference.of.lines[difference.within.line - 1 : difference.within.last]:
             at = line.number
             if at == difference.first:
-                removed = [
-                    CODE.removed(difference.first + i, text, page) for i, text in enumerate(old)
+                shown += [
+                    CODE.removed(difference.first + i, text, page, indentation(plain))
+                    for i, (text, plain) in enumerate(zip(old, difference.before, strict=True))
                 ]
-                shown += [*removed, *(CODE.added(text) for text in new)]
+                shown += [
+                    CODE.added(text, indentation(plain))
+                    for text, plain in zip(new, difference.after, strict=True)
+                ]
             if line.kind == "code" and not difference.first <= at <= difference.last:
                 shown.append(listing.line(at, page=page))
         # The head of the method is no news.

@@ -83,7 +83,8 @@ class Listing:
         r"""
         ### One line of code
         """
-        indent = _indent(self.source.lines[number - 1].text)
+        shape = self.shapes.lines.get(number) if self.shapes else None
+        indent = indentation(self.source.lines[number - 1].text, shape.short if shape else "")
         code = self._lines[number - 1]
         return CODE.line(number, name, self._shape(number), code, indent, page)
 
@@ -144,8 +145,10 @@ class Listing:
         return CODE.shape(html.escape(shape.short), full)
 
 
-def _indent(text: str) -> int:
+def indentation(text: str, shape: str = "") -> int:
     r"""
-    How far a line that may need two lines of a narrow column is indented.
+    ## How far a line that may need two lines of a narrow column is indented
+
+    The `shape` stands on the same line. A line that fits, with its shape, needs none: 0.
     """
-    return len(text) - len(text.lstrip()) if len(text.rstrip()) > NARROW else 0
+    return len(text) - len(text.lstrip()) if len(text.rstrip()) + len(shape) > NARROW else 0

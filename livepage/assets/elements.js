@@ -18,16 +18,21 @@ export function make(name, properties = {}, ...children) {
   return element;
 }
 
+/** @type {Map<string, Promise<unknown>>} */
+const sheets = new Map();
+
 /**
- * A style sheet. Nothing is shown before it has come, or it would jump.
+ * A style sheet. Nothing is shown before it has come, or it would jump; nor for who asks meanwhile.
  *
  * @param {string | URL} address
  * @returns {Promise<unknown>}
  */
 export function styled(address) {
   const href = `${address}`;
-  if (document.querySelector(`link[href="${href}"]`)) return Promise.resolve();
-  const link = make("link", { rel: "stylesheet", href });
-  document.head.append(link);
-  return new Promise((resolve) => (link.onload = link.onerror = resolve));
+  if (!sheets.has(href)) {
+    const link = make("link", { rel: "stylesheet", href });
+    sheets.set(href, new Promise((resolve) => (link.onload = link.onerror = resolve)));
+    document.head.append(link);
+  }
+  return sheets.get(href);
 }

@@ -114,13 +114,15 @@ def test_a_shape_shows_the_numbers_of_the_run(mha: Page, repository: Path, site:
     card.locator("canvas").first.wait_for()
     expect(card).to_contain_text(f"min {low}, mean {mean}, max {high}")
     expect(card).to_contain_text("scores: float32 [seq_len_q 7, seq_len_k 11, batch_size 3")
-    picture = card.locator("canvas").first
-    assert "rows seq_len_q, columns seq_len_k" in picture.get_attribute("aria-label")
-    colours = picture.evaluate(
-        """one => new Set(new Uint32Array(
-            one.getContext('2d').getImageData(0, 0, one.width, one.height).data.buffer)).size"""
+    pictures = card.locator("canvas")
+    assert "rows seq_len_q, columns seq_len_k" in pictures.first.get_attribute("aria-label")
+    colours = pictures.evaluate_all(
+        """all => all.map(one => new Set([...new Uint32Array(
+            one.getContext('2d').getImageData(0, 0, one.width, one.height).data.buffer)]
+            // Neither grey nor without a colour: the style has come before what it is for.
+            .filter(one => (one & 255) !== (one >> 16 & 255))).size)"""
     )
-    assert colours > 7
+    assert len(colours) == 2 and min(colours) > 7
     # By keyboard it is the number of the line that tells.
     mha.mouse.move(5, 5)
     expect(card).to_be_hidden()
@@ -129,6 +131,14 @@ def test_a_shape_shows_the_numbers_of_the_run(mha: Page, repository: Path, site:
     mha.keyboard.press("ArrowUp")
     mha.keyboard.press("ArrowDown")
     expect(card).to_contain_text(f"mean {mean}")
+    # What tells of many tensors begins below the header, ends on the screen, and is scrolled.
+    many = line_of(repository, "self, *, query: Tensor")
+    mha.set_viewport_size({"width": 400, "height": 800})
+    mha.locator(f"#{many} .shape").hover()
+    expect(card).to_contain_text("mask: bool")
+    box, header = card.bounding_box(), mha.locator(".md-header").bounding_box()
+    assert header["height"] <= box["y"] and box["y"] + box["height"] <= 800
+    assert card.evaluate("one => one.scrollHeight > one.clientHeight")
 
 
 def test_a_line_and_a_range_have_an_address(page: Page, address: str, repository: Path) -> None:
@@ -169,5 +179,10 @@ def test_on_paper_the_page_is_black_on_white_and_has_no_buttons(mha: Page) -> No
         """one => [getComputedStyle(one).color,
                    getComputedStyle(one.closest('.code')).backgroundColor]"""
     )
+    # The margins of a sheet have the colour of the root, and nothing waits for the next sheet.
+    assert mha.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light only"
+    mha.set_viewport_size({"width": 794, "height": 1123})
+    breaks = "all => all.map(one => getComputedStyle(one).breakInside)"
+    assert {*mha.locator("article details").evaluate_all(breaks)} == {"auto"}
     ink, paper = ([int(one) for one in re.findall(r"\d+", colour)[:3]] for colour in colours)
     assert max(ink) < 60 and min(paper) > 230

@@ -22,7 +22,11 @@ function show(owner, content, box) {
   card.replaceChildren(...content);
   card.hidden = false;
   const room = document.documentElement.clientWidth - card.offsetWidth - 8;
-  const below = box.bottom + card.offsetHeight + 8 < innerHeight;
+  // What is higher than the room above or below its owner is scrolled.
+  const under = innerHeight - box.bottom - 8;
+  const over = box.top - (document.querySelector(".md-header")?.clientHeight ?? 0) - 8;
+  card.style.maxHeight = `${Math.max(under, over)}px`;
+  const below = card.offsetHeight <= under || over < under;
   card.style.left = `${Math.max(8, Math.min(box.left, room)) + scrollX}px`;
   card.style.top = `${(below ? box.bottom + 4 : box.top - card.offsetHeight - 4) + scrollY}px`;
   owner.setAttribute("aria-describedby", "card");

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from literate.measuring.measure import Measurement, Tensor
 from literate.page.links import Links
-from literate.page.listing import MOST_USES, Listing
+from literate.page.listing import MOST_USES, NARROW, Listing, indentation
 from literate.python.references import network
 from literate.reading.rows import rows
 from literate.reading.source import Source, parse
@@ -63,3 +63,9 @@ def test_uses_are_listed_once_for_each_definition_that_uses() -> None:
     users = [parse(user, f"user{number}.py") for number in range(50)]
     uses = listing([parse(CODE, "a.py"), *users]).uses("scale")
     assert (len(uses.places), uses.more) == (MOST_USES, 101 - MOST_USES)
+
+
+def test_a_line_that_goes_on_below_is_indented_and_what_fits_is_not() -> None:
+    line = " " * 8 + "x" * (NARROW - 8)
+    # At the limit, beyond it, and beyond it with its shape.
+    assert [indentation(line), indentation(line + "x"), indentation(line, "i")] == [0, 8, 8]
