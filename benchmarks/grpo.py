@@ -278,7 +278,7 @@ def report(found: dict[str, Any]) -> Report:
         "tables": {
             "ways": {
                 "columns": [
-                    column("way", "Training"),
+                    column("way", "After the start, 200 steps of"),
                     column("greedy", "Right", 1, "%"),
                     column("low", "Lowest", 1),
                     column("high", "Highest of three seeds", 1),
@@ -291,7 +291,7 @@ def report(found: dict[str, Any]) -> Report:
             },
             "training": {
                 "columns": [
-                    column("way", "Training"),
+                    column("way", "The last 20 steps of"),
                     column("kl", "KL", 3, "nats a token"),
                     column("entropy", "Entropy", 3, "nats a token"),
                     column("silent", "Silent groups", 1, "%"),

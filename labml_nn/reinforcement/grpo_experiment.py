@@ -20,7 +20,7 @@ wrong, and teach nothing: [33.3 %](../../results/grpo.json#tables.training.GRPO.
 20 steps. And the distance from the start grows, to
 [0.166](../../results/grpo.json#tables.training.GRPO.kl) nats a token.
 
-[The last tenth of each training. Without a clip, nothing counts as beyond
+[The last 20 steps of each training, or 40 of the 400. Without a clip, nothing counts as beyond
 it](../../results/grpo.json#tables.training)
 
 [Entropy, in nats a token](../../results/grpo.json#figures.entropy)
