@@ -18,20 +18,20 @@ const content = [pages, scripts];
 const engine = fs.globSync("assets/stylesheets/{*,*/*}.css");
 const formulas = fs.globSync("assets/katex/*.css");
 
-// What no sheet asks for, those fetched later included, and no script names, is nobody's.
+/** @param {import("purgecss").UserDefinedOptions} options */
+const purge = async (options) => {
+  for (const { file, css } of await new PurgeCSS().purge(options)) fs.writeFileSync(file, css);
+};
+await purge({ content, css: [...engine, ...formulas] });
+
+// What no sheet asks for now, those fetched later included, and no script names, is nobody's.
 const used = new Set();
 for (const sheet of fs.globSync("assets/**/*.css"))
   for (const [, name] of fs.readFileSync(sheet, "utf-8").matchAll(/var\(\s*(--[\w-]+)/g))
     used.add(name);
 for (const script of fs.globSync(scripts))
   for (const [name] of fs.readFileSync(script, "utf-8").matchAll(/--[a-z][\w-]*/g)) used.add(name);
-
-const safelist = { variables: [...used] };
-const purged = [
-  ...(await new PurgeCSS().purge({ content, css: engine, variables: true, safelist })),
-  ...(await new PurgeCSS().purge({ content, css: formulas })),
-];
-for (const { file, css } of purged) fs.writeFileSync(file, css);
+await purge({ content, css: engine, variables: true, safelist: { variables: [...used] } });
 
 await build({
   absWorkingDir: process.cwd(),
