@@ -70,7 +70,12 @@ def spread(folder: str, count: int) -> list[Path]:
 
 @pytest.mark.parametrize(
     ("place", "count"),
-    [("stdlib", 60), ("purelib", 200), pytest.param("stdlib", 2000, marks=pytest.mark.whole)],
+    [
+        ("stdlib", 60),
+        ("purelib", 60),
+        pytest.param("stdlib", 2000, marks=pytest.mark.whole),
+        pytest.param("purelib", 200, marks=pytest.mark.whole),
+    ],
 )
 def test_modules_that_were_never_meant_for_this_become_pages(place: str, count: int) -> None:
     paths = spread(sysconfig.get_path(place), count)
