@@ -41,11 +41,17 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.cache_tests import CACHE_TESTS
-from labml_nn.transformers.mistakes.comparison import Matrix, find_weights, roughen
+from labml_nn.transformers.mistakes.comparison import Matrix, roughen
 from labml_nn.transformers.mistakes.one_line import Mistake
+from labml_nn.transformers.mistakes.orders import named_weights, orders
 from labml_nn.transformers.mistakes.projections import ScaledByModelWidth
-from labml_nn.transformers.mistakes.properties import PROPERTIES, padding_hides
-from labml_nn.transformers.mistakes.suspects import name_mistakes, orders
+from labml_nn.transformers.mistakes.properties import (
+    PROPERTIES,
+    nothing_from_the_future,
+    padding_hides,
+    same_twice,
+)
+from labml_nn.transformers.mistakes.suspects import name_mistakes
 from labml_nn.transformers.mistakes.whole import Whole, run_tests
 
 
@@ -60,11 +66,21 @@ def compared(x: Tensor, output: Tensor, matrices: list[Matrix], heads: int) -> s
     if names is None:
         return (
             "another result than the formula's, and by none of the usual mistakes or pairs. If "
-            "yours is meant to be of another kind, pass weights=None"
+            "yours is meant to be of another kind, that is no mistake"
         )
 
     # Copied code often has two mistakes at once, and each hides the other. So both are named.
     return ", and ".join(names)
+
+
+def copied(attention: nn.Module) -> nn.Module:
+    r"""
+    ## A copy of yours
+    """
+    # Many keep the weights of the last call, to draw them. PyTorch copies no tensor that has a
+    # history, so a copy gets the numbers alone.
+    kept = [one for part in attention.modules() for one in vars(part).values()]
+    return copy.deepcopy(attention, {id(one): one.detach() for one in kept if torch.is_tensor(one)})
 
 
 def runs(run: Callable[[Tensor], Any], x: Tensor) -> str:
@@ -72,6 +88,7 @@ def runs(run: Callable[[Tensor], Any], x: Tensor) -> str:
     ## Can it be called?
     """
     # An error of yours is told with its line.
+    x = x.detach().requires_grad_()
     try:
         result = run(x)
     except Exception as error:
@@ -95,8 +112,9 @@ def runs(run: Callable[[Tensor], Any], x: Tensor) -> str:
     if shape != list(x.shape):
         return f"an input of {list(x.shape)} gives {shape}; say by `call` what to do"
 
-    # It runs, and gives what an attention gives.
-    return ""
+    # It gives what an attention gives. But nothing learns without a gradient.
+    said = "no gradient comes back from the output: is it detached, or made under `no_grad`?"
+    return "" if result.requires_grad else said
 
 
 def find_mistakes(
@@ -105,7 +123,7 @@ def find_mistakes(
     d_model: int,
     call: Callable[[nn.Module, Tensor], Tensor] = lambda attention, x: attention(x),
     masked: Callable[[nn.Module, Tensor, Tensor], Tensor] | None = None,
-    weights: Callable[[nn.Module, int], list[Matrix]] | None = find_weights,
+    weights: Callable[[nn.Module, int], list[Matrix]] | None = named_weights,
     read: Callable[[nn.Module, list[Tensor]], Tensor] | None = None,
     shifted: Callable[[nn.Module, Tensor, int], Tensor] | None = None,
 ) -> dict[str, str]:
@@ -119,13 +137,13 @@ def find_mistakes(
     * `masked` is told a mask as well, true where a position may look, with axes for
       the batch, queries and keys; without it, no padding is tried
     * `weights` gives four matrices with their biases, if [they can't be
-      found](comparison.py#find_weights); with None nothing is compared
+      found](orders.py#named_weights); with None nothing is compared
     * `read` gives the output for parts of `x` that are read one after the other with a cache
     * `shifted` gives the output if all positions are larger by a number
     """
     # Yours stays as it is. Random numbers of the caller do, too.
     # Fresh biases may be zero, and a mistake in one would not show: all become random.
-    attention = roughen(copy.deepcopy(attention)).eval()
+    rough = roughen(copied(attention)).eval()
 
     # The same input in each call, so a test that fails once fails always.
     with torch.random.fork_rng():
@@ -136,7 +154,7 @@ def find_mistakes(
 
         # The tests needn't know how yours is called.
         def run(x: Tensor) -> Tensor:
-            return call(attention, x)
+            return call(rough, x)
 
         # What can't be called can't be tested.
         # (That includes a call that fails.)
@@ -144,29 +162,37 @@ def find_mistakes(
         if said:
             return {"runs": said}
 
-        # The comparison first: it names the mistake. An attention with other weights has no
+        # What differs from call to call can't be compared with anything: each test would fail in
+        # its own words. A leak is seen all the same, since its gradient is never zero.
+        tests = PROPERTIES
+        if same_twice(rough, run, x):
+            # Nothing else is asked, whatever was said of masks and caches.
+            tests = (same_twice, nothing_from_the_future)
+            weights = masked = read = shifted = None
+
+        # Then the comparison: it names the mistake. An attention with other weights has no
         # formula here, unless you say which of them are the four.
         found = {}
 
         # All four, or none.
-        matrices = weights(attention, d_model) if weights else []
-        if orders(matrices, heads, d_model) or (weights and weights is not find_weights):
+        matrices = weights(rough, d_model) if weights else []
+        if orders(matrices, heads, d_model) or (weights and weights is not named_weights):
             # Numbers are compared, so nothing is kept for a backward pass.
             with torch.no_grad():
                 found["comparison"] = compared(x, run(x), matrices, heads)
 
         # The test before may have left it in training: each begins in evaluation.
-        for test in PROPERTIES:
-            found[test.__name__] = test(attention.eval(), run, x)
+        for test in tests:
+            found[test.__name__] = test(rough.eval(), run, x)
 
         # Each attention takes its mask in its own way, so only you can say how.
         if masked:
-            padded = padding_hides(lambda x, mask: masked(attention, x, mask), x)
+            padded = padding_hides(lambda x, mask: masked(rough, x, mask), x)
             found["padding_hides"] = padded
 
         # A cache and positions are those of any other model, with vectors for tokens.
         if read or shifted:
-            whole = Whole(attention, x, x, predict=call, read=read, shifted=shifted)
+            whole = Whole(copied(attention), x, x, predict=call, read=read, shifted=shifted)
             # Without a cache, or without such positions, one of the two has nothing to say.
             with torch.no_grad():
                 found |= run_tests(CACHE_TESTS, whole)

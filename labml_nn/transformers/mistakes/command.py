@@ -32,8 +32,7 @@ from torch import nn
 from labml_nn.transformers.mistakes.attention_tests import find_mistakes
 from labml_nn.transformers.mistakes.guesses import SIZES, guess_arguments
 from labml_nn.transformers.mistakes.language_model import find_in_language_model
-from labml_nn.transformers.mistakes.pasted import best_way
-from labml_nn.transformers.mistakes.pasted_models import is_model
+from labml_nn.transformers.mistakes.pasted_models import best_way, is_model
 from labml_nn.transformers.mistakes.pasted_text import line_of, shown
 from labml_nn.transformers.mistakes.tiny import tiny
 
@@ -104,7 +103,7 @@ def examine(module: nn.Module, width: int, heads: int) -> dict[str, str]:
     From the names of the tests that fail to sentences.
     """
     # An attention reads vectors, in one way or another. (One may have a table of positions.)
-    way, failed = best_way(module, {}, width)
+    way, failed, _ = best_way(module, {}, width)
     if way:
         mask = f", mask {way.name}: {way.mask}" if way.name else ""
         print(f"an attention: {way.layout}, inputs: {way.inputs}{mask}")

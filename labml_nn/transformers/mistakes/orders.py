@@ -16,15 +16,42 @@ order of query, key, value and output.
 one](../../../results/mistakes.json#figures.losses)
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import permutations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.comparison import Matrix
+from labml_nn.transformers.mistakes.comparison import Matrix, find_weights
 
 Matrices = Sequence[Matrix]
+
+# What the matrices of queries, keys and values are called: “w_q”, “to_queries”, “k_proj”.
+ROLES = (r"quer|\b(w|to)?_?q", r"key|\b(w|to)?_?k", r"val|\b(w|to)?_?v")
+
+
+def named_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
+    r"""
+    ## The matrices in the order of their names
+
+    Queries, keys, values, and what is left. All orders are tried, so a wrong name costs time only.
+    """
+    found = find_weights(attention, d_model)
+
+    # Of a list of heads, names differ in a number.
+    weights = [name for name, one in attention.named_parameters() if one.dim() > 1]
+    names = list(dict.fromkeys(re.sub(r"\.\d+\b", "", name).lower() for name in weights))
+
+    # Where one matrix is cut into several, their order is known.
+    if len(names) != len(found):
+        return found
+
+    # The last of them is the place of what has none of the three names.
+    def place(name: str) -> int:
+        return next((at for at, role in enumerate(ROLES) if re.search(role, name)), len(ROLES))
+
+    return [found[at] for at in sorted(range(len(names)), key=lambda at: place(names[at]))]
 
 
 def orders(matrices: Matrices, heads: int, d_model: int) -> list[Matrices]:
@@ -51,9 +78,14 @@ def orders(matrices: Matrices, heads: int, d_model: int) -> list[Matrices]:
         return [*permutations(square), together, *permutations(turned)]
 
     # Where heads share keys, the matrices of keys and values are smaller, or one for both.
-    # The one for both may happen to be as large as the others.
+    # The one for both may happen to be as large as the others. But three may also be all there is,
+    # as in BERT's self-attention: then the output is what the heads give, side by side.
     if len(square) == 3 and not others:
-        return [[one, *halves(two), three] for one, two, three in permutations(square, 3)]
+        nothing = (torch.eye(d_model), torch.zeros(d_model))
+        return [
+            *([*three, nothing] for three in permutations(square)),
+            *([one, *halves(two), three] for one, two, three in permutations(square)),
+        ]
 
     # It is smaller.
     if len(square) == 2 and len(others) == 1:

@@ -17,8 +17,7 @@ With a mask that is never used, the printed loss is
 [0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed), which looks wonderful.
 """
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -26,11 +25,13 @@ from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.attention_tests import find_mistakes
 from labml_nn.transformers.mistakes.cache_tests import CACHE_TESTS
-from labml_nn.transformers.mistakes.guesses import SIZES, Way, guess_arguments, ways
+from labml_nn.transformers.mistakes.guesses import SIZES, guess_arguments, guess_constants, sizes_in
 from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS
+from labml_nn.transformers.mistakes.orders import named_weights, orders
 from labml_nn.transformers.mistakes.pasted_models import (
     ModelWay,
     badness,
+    best_way,
     is_model,
     model_ways,
     reader,
@@ -41,76 +42,42 @@ from labml_nn.transformers.mistakes.pasted_text import (
     classes_in,
     failed_line,
     line_of,
-    run_text,
     shown,
     value_of,
 )
+from labml_nn.transformers.mistakes.run_pasted import run_text
+from labml_nn.transformers.mistakes.ways_to_call import Way, best_of
 from labml_nn.transformers.mistakes.whole import Whole, run_tests
 
 
-def best_way(
-    attention: nn.Module, answers: dict[str, Any], d_model: int = SIZES["d_model"]
-) -> tuple[Way | None, str]:
-    r"""
-    ## The way in which an attention does best
-
-    And the error of the first way, if it runs in none.
-    """
-    # The same input for all ways: vectors, as in a model's layers. Nothing is told of what fails,
-    # unless everything does.
-    return best_of(attention, ways(attention.forward, answers), texts(d_model))
-
-
-def best_of(module: nn.Module, every: Iterable[Way], x: Tensor) -> tuple[Way | None, str]:
-    r"""
-    ## The best of some ways
-    """
-    # Nothing is found yet, and anything is better than that.
-    best = None
-    fewest = math.inf
-
-    # What the likeliest way has said, if it doesn't run.
-    failed = ""
-    for way in every:
-        # Most ways don't run, and that is how we know that they are none.
-        try:
-            output = way(module.eval(), x)
-            # Some run, and give something else.
-            if list(output.shape[: x.dim()]) != list(x.shape):
-                failed = failed or f"an input of {list(x.shape)} gives {list(output.shape)}"
-                continue
-            wrong = badness(module, way, x)
-        except Exception as error:
-            # The first error is that of the likeliest way.
-            failed = failed or f"{type(error).__name__}: {error}"
-            continue
-        # The first of equally good ones: batch first, and a mask that is used.
-        # (Likelier ways come before others.)
-        if wrong < fewest:
-            best = way
-            fewest = wrong
-        # None can be better than that.
-        if not wrong:
-            break
-    return best, failed
-
-
-def findings(module: nn.Module, way: Way, read: Any = None) -> dict[str, str]:
+def findings(
+    module: nn.Module, way: Way, read: Any, heads: int, d_model: int
+) -> Iterator[tuple[dict[str, str], str]]:
     r"""
     ## Run the tests
 
-    With `read` the cache is tested as well. Padding is not tried, since nobody has said how.
+    With `read` the cache is tested as well. Padding is not tried, since nobody has said how. Beside
+    what is found stands whether the result was compared with the formula's: “yes”, “no” or “soon”.
     """
-    # An attention is called in the way that was found, and compared with the formula.
-    if not isinstance(way, ModelWay):
-        return find_mistakes(module, SIZES["heads"], SIZES["d_model"], way, read=read)
+    # A model's text is the one for which the way was found.
+    if isinstance(way, ModelWay):
+        tokens = texts()
+        # (The tests of the cache read it in parts, and compare. Without one they have nothing to
+        # say.)
+        tests = (*MODEL_TESTS, *CACHE_TESTS)
+        with torch.no_grad():
+            yield run_tests(tests, Whole(module, tokens, tokens, predict=way, read=read)), "no"
+        return
 
-    # So is a model. Its text is the one for which the way was found.
-    tokens = texts()
-    # (The tests of the cache read it in parts, and compare. Without one they have nothing to say.)
-    tests = (*MODEL_TESTS, *CACHE_TESTS)
-    with torch.no_grad():
-        return run_tests(tests, Whole(module, tokens, tokens, predict=way, read=read))
+    # An attention is called in its way, too. The comparison comes last: to look for the name of a
+    # mistake can take a minute, and what the other tests say needn't wait.
+    comparable = orders(named_weights(module, d_model), heads, d_model)
+    found = find_mistakes(module, heads, d_model, way, weights=None, read=read)
+    yield found, "soon" if comparable else "no"
+
+    # With other weights than the formula's there is nothing to compare it with.
+    if comparable:
+        yield find_mistakes(module, heads, d_model, way, read=read), "yes"
 
 
 def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -118,13 +85,14 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
     ## Check it
 
     First what is assumed, then what was found. `answers` are what the reader has corrected: the
-    `class`, its `arguments` as texts, and the parts of the [way](guesses.py#Way).
+    `class`, its `arguments` and the `constants` of the text as texts, and the parts of the
+    [way](ways_to_call.py#Way).
     """
     try:
         # Errors of the text itself are told below, with their line.
         # It runs as a module would when it is imported.
         names = run_text(text)
-        classes = classes_in(names)
+        classes = classes_in(names, text)
         if not classes:
             yield {"failed": "There is no class here that inherits from nn.Module."}
             return
@@ -140,16 +108,26 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
         said = answers.get("arguments", {})
         arguments |= {name: value_of(one) for name, one in said.items() if one != ""}
 
+        # Sizes may stand above the classes. A class looks there when it is made, so they can be
+        # those of the test.
+        # (What was said of them goes first here, too.)
+        constants = guess_constants(names)
+        said = answers.get("constants", {})
+        constants |= {name: value_of(one) for name, one in said.items() if one != ""}
+        names |= constants
+
         # All of it is told, so that it can be corrected.
         # (The page has a field for each.)
         assumed = {"classes": classes, "class": chosen}
         assumed["arguments"] = {name: shown(value) for name, value in arguments.items()}
+        assumed["constants"] = {name: shown(value) for name, value in constants.items()}
         # These have no default and a name that says nothing.
         assumed["unknown"] = [name for name in unknown if name not in arguments]
 
-        # Without an argument that nobody knows, nothing can be made.
+        # Without an argument that nobody knows, nothing can be made. With a wrong guess it fails,
+        # so the guesses are told before.
+        yield {"assumed": assumed}
         if assumed["unknown"]:
-            yield {"assumed": assumed}
             return
 
         # Dropout is on, since some mistakes are there with dropout only.
@@ -157,28 +135,36 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
         module = names[chosen](**arguments)
         # What runs on vectors is an attention. (One may have a table of positions.) Of the rest,
         # what has a table reads tokens.
-        way, failed = best_way(module, answers)
+        # The sizes are those that it was made with, in one way or another.
+        sizes = sizes_in(module, constants, arguments)
+        d_model = sizes["d_model"]
+        way, failed, line = best_way(module, answers, d_model)
         if way is None and is_model(module):
-            way, failed = best_of(module, model_ways(module.forward, answers), texts())
+            every = model_ways(module.forward, answers)
+            way, failed, line = best_of(module, every, texts(), badness)
 
         # It may be an attention to something else, with two inputs that differ.
         if way is None:
             yield {"assumed": assumed | {"way": None}}
-            yield {"failed": f"It runs in no way that we know. In the first: {failed}"}
+            # The likeliest way is the first.
+            said = f"It runs in no way that we know. In the first: {failed}"
+            yield {"failed": said, "line": line}
             return
 
         # What is assumed comes before the tests, which take longer.
         # A cache is known by the name of its argument, and by a result that holds it.
         model = isinstance(way, ModelWay)
-        x = texts(0 if model else SIZES["d_model"])
+        x = texts(0 if model else d_model)
         cache, read = reader(module, way, x, answers.get("cache", ""))
         assumed |= {"way": vars(way), "model": model, "cache": cache}
         yield {"assumed": assumed}
 
         # The text itself is needed once more, for its lines.
         # Each sentence with the line that it is likely about.
-        found = findings(module, way, read).items()
-        yield {"found": [{"test": t, "sentence": s, "line": line_of(s, text)} for t, s in found]}
+        for said, compared in findings(module, way, read, sizes["heads"], d_model):
+            found = [{"test": t, "sentence": s, "line": line_of(s, text)} for t, s in said.items()]
+            # Without a comparison, “all tests pass” says less.
+            yield {"found": found, "compared": compared}
     except Exception as error:
         # Whatever goes wrong in the reader's code is an answer, too.
         yield {"failed": f"{type(error).__name__}: {error}", "line": failed_line(error)}
@@ -201,7 +187,7 @@ def example(batch_size: int = 3, seq_len: int = 7) -> tuple[Tensor, list[dict[st
     """
     # It is called in the way that is found for it.
     attention = run_text(COPIED)["SelfAttention"](SIZES["d_model"], SIZES["heads"])
-    way, _ = best_way(attention, {})
+    way, _, _ = best_way(attention, {})
     # One that runs: the batch first, without a mask.
     assert way is not None
     output = way(attention, torch.randn(batch_size, seq_len, SIZES["d_model"]))

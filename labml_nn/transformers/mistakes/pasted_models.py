@@ -2,7 +2,7 @@ r"""
 ---
 title: Call a Pasted Model
 summary: How a whole model that somebody has written is called, and how one with a cache reads.
-know: guesses.py
+know: ways_to_call.py
 ---
 
 A whole model gets tokens and gives a score for each token that may come next. That much is sure.
@@ -26,13 +26,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.guesses import SIZES, Way, ways
+from labml_nn.transformers.mistakes.guesses import SIZES
 from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS
 from labml_nn.transformers.mistakes.properties import (
     nothing_from_the_future,
     same_twice,
     sequences_apart,
 )
+from labml_nn.transformers.mistakes.ways_to_call import Way, best_of, ways
 from labml_nn.transformers.mistakes.whole import Whole, run_tests
 
 # What published code calls targets, a cache, and the wish for one.
@@ -88,7 +89,7 @@ class ModelWay(Way):
     r"""
     ## A way to call a model
 
-    As for an [attention](guesses.py#Way). What is passed once more are the targets.
+    As for an [attention](ways_to_call.py#Way). What is passed once more are the targets.
     """
 
     def __call__(self, model: nn.Module, x: Tensor) -> Tensor:
@@ -115,11 +116,26 @@ def badness(module: nn.Module, way: Way, x: Tensor) -> int:
     """
     # Those of a model are quick. Nothing is trained, so the targets don't matter.
     if isinstance(way, ModelWay):
-        return len(run_tests(MODEL_TESTS, Whole(module, x, x, predict=way)))
+        with torch.no_grad():
+            return len(run_tests(MODEL_TESTS, Whole(module, x, x, predict=way)))
 
     # Three quick tests tell the ways apart: what is read along the wrong axis fails one of them.
+    # (A test may leave it in training.)
     tests = (same_twice, nothing_from_the_future, sequences_apart)
-    return sum(bool(test(module, lambda x: way(module, x), x)) for test in tests)
+    return sum(bool(test(module.eval(), lambda x: way(module, x), x)) for test in tests)
+
+
+def best_way(
+    attention: nn.Module, answers: dict[str, Any], d_model: int = SIZES["d_model"]
+) -> tuple[Way | None, str, int | None]:
+    r"""
+    ## The way in which an attention does best
+
+    And the error of the first way with its line, if it runs in none.
+    """
+    # The same input for all ways: vectors, as in a model's layers. Nothing is told of what fails,
+    # unless everything does.
+    return best_of(attention, ways(attention.forward, answers), texts(d_model), badness)
 
 
 def model_ways(forward: Callable, answers: dict[str, Any]) -> Iterator[ModelWay]:
@@ -149,8 +165,10 @@ def reader(
     after the other. None, if it has no cache or can't be read so. `cache` is what somebody has
     said: a name, or “none”.
     """
-    # Arguments that hold what was read, and those that ask for it.
-    names = [one for one in inspect.signature(module.forward).parameters if re.search(CACHE, one)]
+    # Arguments that hold what was read, and those that ask for it. (The input comes first. Its name
+    # may have the word “state” in it.)
+    others = [*inspect.signature(module.forward).parameters][way.inputs :]
+    names = [one for one in others if re.search(CACHE, one)]
     wishes = {one: True for one in names if re.match(WISH, one)}
     # Several may hold it; one is enough. (What somebody has said goes first.)
     held = [one for one in names if one not in wishes]

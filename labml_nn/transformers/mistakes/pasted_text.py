@@ -2,7 +2,7 @@ r"""
 ---
 title: Read a Pasted Text
 summary: What classes a pasted text defines, and in which of its lines a mistake is likely.
-know: properties.py
+know: run_pasted.py
 ---
 
 **In:** a text that somebody has pasted, and a sentence about what is wrong. **Out:** the classes of
@@ -18,16 +18,14 @@ looked at.
 """
 
 import ast
-import linecache
-import math
 import re
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-# What the text is called in error messages.
-FILE = "pasted.py"
+from labml_nn.transformers.mistakes.guesses import Config
+from labml_nn.transformers.mistakes.run_pasted import FILE, run_text
 
 # Words of a finding, and what its line looks like: the likeliest first.
 PLACES = (
@@ -42,46 +40,47 @@ PLACES = (
     (r"merged by a view", (r"\.(view|reshape)\(",)),
     (r"one projection", (r"\b(q|k|v|query|keys?|values?)\w*\s*=\s*self\.",)),
     # The mask last, since its words are in many sentences.
-    (r"mask|later inputs|future|see itself", (r"masked_fill|\+ *mask", r"mask *=", r"softmax")),
+    (
+        r"mask|later inputs|future|see itself",
+        (r"masked_fill|where\(|\+ *mask", r"mask *=", r"softmax"),
+    ),
+    # What a softmax by hand does with a large number.
     (r"NaN|infinite", (r"-?inf\b", r"softmax", r"exp\(")),
 )
 
 
-def run_text(text: str) -> dict[str, Any]:
-    r"""
-    ## Run what was pasted
-
-    What most such code imports is there already. The classes that it defines are those of a module.
-    """
-    # Tests copy the module, and errors show its lines: both look here for the text.
-    linecache.cache[FILE] = len(text), None, text.splitlines(keepends=True), FILE
-
-    # Most people copy a class without the first lines of its file.
-    names = {"__name__": "pasted", "torch": torch, "nn": nn, "F": nn.functional}
-    # Some write `nn.functional`, some `F`.
-    names |= {"math": math, "Tensor": Tensor}
-
-    # All that it defines comes to the names.
-    exec(compile(text, FILE, "exec"), names)
-    return names
-
-
-def classes_in(names: dict[str, Any]) -> list[str]:
+def classes_in(names: dict[str, Any], text: str) -> list[str]:
     r"""
     ## The modules that it defines
 
-    The one to test comes first: an attention by its name, else the last, which most often puts the
-    others together.
+    The one to test comes first: an attention by its name, else the one that puts the others
+    together. Of several the last.
     """
     # Only classes that were made by the text itself, none that it has imported.
-    # Each of them has the name of the module in which it was made.
     found = [
+        # Each of them has the name of the module in which it was made.
         name
         for name, one in names.items()
         if isinstance(one, type) and issubclass(one, nn.Module) and one.__module__ == "pasted"
     ]
+    # What another class mentions is a part of it.
+    bodies = [one for one in ast.parse(text).body if isinstance(one, ast.ClassDef)]
+
+    # A class may mention itself, in `super(Name, self)`.
+    # That doesn't make it a part.
+    parts = {
+        one.id
+        for body in bodies
+        for one in ast.walk(body)
+        # A name that is read there.
+        if isinstance(one, ast.Name) and one.id != body.name
+    }
+
+    # First the names that say it, then what is no part of anything.
     # The sort keeps the order otherwise.
-    return sorted(reversed(found), key=lambda name: "attention" not in name.lower())
+    return sorted(
+        reversed(found), key=lambda name: ("attention" not in name.lower(), name in parts)
+    )
 
 
 def line_of(sentence: str, text: str) -> int | None:
@@ -137,10 +136,15 @@ def value_of(text: str) -> Any:
     r"""
     ## What somebody typed for an argument
 
-    A number, true or false; anything else is a text.
+    A number, true or false; `n_head=3, n_embd=24` is a configuration; anything else is a text.
     """
-    # Nothing is run here, unlike with `eval`.
+    # Numbers and texts only. Nothing is run here, unlike with `eval`.
     try:
+        # As they would stand in a call.
+        if re.match(r"\w+\s*=", text):
+            call = ast.parse(f"Config({text})", mode="eval").body
+            # Each of them by the same rule.
+            return Config(**{one.arg: ast.literal_eval(one.value) for one in call.keywords})
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
         # A word without quotes: the name of an activation, for example.
@@ -151,11 +155,11 @@ def shown(value: Any) -> str:
     r"""
     ## An argument as it is shown
     """
-    # A configuration by what is in it. It would show nothing but its address otherwise.
-    # Anything else as it would be typed.
+    # Anything as it would be typed.
     return (
-        ", ".join(f"{k}={v}" for k, v in vars(value).items())
-        if hasattr(value, "__dict__")
+        # A configuration by what is in it.
+        ", ".join(f"{k}={v!r}" for k, v in vars(value).items())
+        if isinstance(value, Config)
         else repr(value)
     )
 
@@ -202,7 +206,7 @@ def example(
     """
     # The text defines one class.
     names = run_text(COPIED)
-    (name,) = classes_in(names)
+    (name,) = classes_in(names, COPIED)
 
     # It is made and called like any other class.
     # Its shapes are right, as those of nearly all mistakes.

@@ -63,7 +63,9 @@ def gradient(run: Run, x: Tensor, place: int | tuple[int | slice, int]) -> Tenso
     """
     # A tensor of its own, so that the gradient is of these outputs alone.
     x = x.detach().requires_grad_()
-    one_number(run(x)[place]).backward()
+    number = one_number(run(x)[place])
+    if number.requires_grad:
+        number.backward()
 
     # An output that depends on nothing at all has no gradient.
     return torch.zeros_like(x) if x.grad is None else x.grad
@@ -146,8 +148,8 @@ def every_matrix_is_used(attention: nn.Module, run: Run, x: Tensor) -> str:
     # Gradients that are left from other tests would make every matrix look used.
     attention.zero_grad()
 
-    # Any number will do that depends on all outputs.
-    one_number(run(x)).backward()
+    # Any number will do that depends on all outputs. (Without any weight, it depends on the input.)
+    one_number(run(x.detach().requires_grad_())).backward()
 
     # No vectors: the bias of the keys gets no gradient (but for rounding), the softmax takes it out
     # again.

@@ -167,7 +167,7 @@ async function showShared(place, offer) {
   const says = make(
     "p",
     {},
-    "This link changes lines of this page. None of it has run. To run it, open it in the editor, " +
+    "This link changes the lines below. None of it has run. To run it, open it in the editor, " +
       `which loads Python (${offer.size} MB).`,
   );
   const section = make("section", { className: "shared" }, says);

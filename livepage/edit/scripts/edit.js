@@ -416,10 +416,13 @@ class Session {
       this.editor.text.split("\n"),
     )[0];
     if (first) this.editor.go(first.to + 1);
+    const unused = Object.keys(shared).filter((one) => !paths.includes(one));
     if (lost.length)
-      this.#say(
-        `The page has changed since this link was made: the change at line ${lost.join(", ")} has no place any more.`,
-      );
+      this.task = `The page has changed since this link was made: the change at line ${lost.join(", ")} has no place any more.`;
+    else if (unused.length)
+      this.task = `This page does not use ${unused.join(" and ")}, so nothing of it is changed.`;
+    // It is said again when Python is ready.
+    if (this.task) this.#say(this.task);
   }
 
   // ## Run

@@ -4,9 +4,10 @@
 // ---
 //
 // `target` is a function that is called with a text and with answers. It tells what it `assumed`, with
-// the `classes` to choose from, the `arguments`, those that are `unknown`, the `way` in which the code is
-// called, whether it is a whole `model`, and the argument of its `cache`; then what it `found`, a list of
-// sentences with their lines; or why it `failed`.
+// the `classes` to choose from, the `arguments`, those that are `unknown`, the `constants` of the text, the
+// `way` in which the code is called, whether it is a whole `model`, and the argument of its `cache`; then
+// what it `found`, a list of sentences with their lines, and whether it was `compared` with the formula:
+// "yes", "no" or "soon", and then more will be told; or why it `failed`.
 
 import { Editor } from "./editor.js";
 import { button, fetched, make, styled } from "./elements.js";
@@ -26,6 +27,13 @@ const LABELS = {
   inputs: "It gets the input so many times (a model’s targets count)",
   mask: "Its mask",
   shape: "Axes of the mask (T is the length)",
+};
+// What it means that all tests pass.
+const PASSED = {
+  model:
+    "No token is seen too early, no sequence by another, and nothing is random that shouldn’t be.",
+  yes: "It is causal, it is the formula’s result, every matrix is used, and nothing is random that shouldn’t be.",
+  no: "It is causal, every matrix is used, and nothing is random that shouldn’t be. It has other weights than the formula’s matrices for query, key, value and output, so its result was not compared with the formula’s.",
 };
 const MEANINGS = {
   none: "is its own business",
@@ -55,6 +63,7 @@ class Paste {
     });
     this.status.setAttribute("role", "status");
     this.form = make("form", { className: "assumed", hidden: true });
+    this.sends = make("button", { type: "submit", textContent: "Test again" });
     this.form.addEventListener("submit", (event) => (event.preventDefault(), this.#correct()));
     this.found = make("div", { className: "found" });
     const promise = make("p", {
@@ -96,7 +105,7 @@ class Paste {
     if (this.editor.text !== this.text) this.answers = {};
     this.text = this.editor.text;
     if (!this.text.trim()) return this.#say("Paste some code first.");
-    this.busy = this.tests.disabled = true;
+    this.busy = this.tests.disabled = this.sends.disabled = true;
     this.stops.disabled = false;
     this.found.replaceChildren();
     this.editor.say({ lines: [], error: null });
@@ -109,12 +118,12 @@ class Paste {
     } catch (error) {
       if (error.message !== "stopped") this.#say(error.message);
     }
-    this.busy = this.tests.disabled = false;
+    this.busy = this.tests.disabled = this.sends.disabled = false;
     this.stops.disabled = true;
     return null;
   }
 
-  #told({ assumed, found, failed, line, error }, began) {
+  #told({ assumed, found, compared, failed, line, error }, began) {
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     if (assumed) {
       this.#ask(assumed);
@@ -123,12 +132,14 @@ class Paste {
           `What does ${assumed.class} get for ${assumed.unknown.join(" and ")}? Say it below.`,
         );
     } else if (found) {
-      this.#show(found);
-      this.#say(
-        found.length
-          ? `${found.length} of the tests fail (${seconds} s).`
-          : `All tests pass${this.assumed.layout === "sequence first" ? ", if its input has the sequence first" : ""} (${seconds} s).`,
-      );
+      this.#show(found, compared);
+      if (compared === "soon") this.#say("Comparing it with the formula, and looking for a name …");
+      else
+        this.#say(
+          found.length
+            ? `${found.length === 1 ? "One test fails" : `${found.length} tests fail`} (${seconds} s).`
+            : `All tests pass${this.assumed.layout === "sequence first" ? ", if its input has the sequence first" : ""} (${seconds} s).`,
+        );
     } else {
       this.#say(failed ?? `${error.type}: ${error.message}`);
       if (line) this.editor.say({ lines: [], error: { line, start: 0, end: null, text: failed } });
@@ -136,10 +147,11 @@ class Paste {
   }
 
   // ## What was found
-  #show(found) {
-    this.#list(found);
+  #show(found, compared) {
+    this.#list(found, compared);
     // A text has an attention, its blocks and the whole model: each can be tested.
-    const others = this.classes.filter((one) => one !== this.assumed.class);
+    const others =
+      compared === "soon" ? [] : this.classes.filter((one) => one !== this.assumed.class);
     const test = (one) => button(`Test ${one}`, () => this.#another(one));
     if (others.length)
       this.found.append(
@@ -157,16 +169,11 @@ class Paste {
     this.check();
   }
 
-  #list(found) {
+  #list(found, compared) {
     if (!found.length) {
-      this.found.replaceChildren(
-        make("p", {
-          className: "passed",
-          textContent: this.assumed.model
-            ? "No token is seen too early, no sequence by another, and nothing is random that shouldn’t be."
-            : "It is causal, it is the formula’s result, every matrix is used, and nothing is random that shouldn’t be.",
-        }),
-      );
+      const passed = this.assumed.model ? PASSED.model : PASSED[compared];
+      const says = passed ? [make("p", { className: "passed", textContent: passed })] : [];
+      this.found.replaceChildren(...says);
       return;
     }
     const rows = found.map(({ test, sentence, line }) => {
@@ -191,7 +198,7 @@ class Paste {
   }
 
   // ## What was assumed, to be corrected
-  #ask({ classes, class: chosen, arguments: given, unknown, way, model, cache = "" }) {
+  #ask({ classes, class: chosen, arguments: given, unknown, constants, way, model, cache = "" }) {
     this.classes = classes;
     const rows = [];
     const row = (text, control) =>
@@ -210,19 +217,19 @@ class Paste {
       return made;
     };
     if (classes.length > 1) row("The class that is tested", select("class", classes, chosen));
-    for (const name of [...Object.keys(given), ...unknown]) {
-      const known = name in given;
-      const field = make("input", {
-        name: `argument ${name}`,
-        value: known ? given[name] : "",
-        required: !known,
-        spellcheck: false,
-        autocomplete: "off",
-      });
-      field.className = known ? "" : "unknown";
-      // A configuration is made of what the code reads of it.
-      field.readOnly = known && given[name].includes("=");
-      row(`${chosen}(… ${name} =`, field);
+    const type = (text, name, value) => {
+      const field = make("input", { name, value, spellcheck: false, autocomplete: "off" });
+      row(text, field);
+      return field;
+    };
+    for (const [name, value] of Object.entries(constants))
+      type(`${name} =`, `constant ${name}`, value);
+    for (const [name, value] of Object.entries(given))
+      type(`${chosen}(… ${name} =`, `argument ${name}`, value);
+    for (const name of unknown) {
+      const field = type(`${chosen}(… ${name} =`, `argument ${name}`, "");
+      field.required = true;
+      field.className = "unknown";
     }
     for (const [name, options] of Object.entries(way ? CHOICES : {})) {
       if (name === "shape" && way.mask === "none") continue;
@@ -237,26 +244,27 @@ class Paste {
           none: "not to be tested",
         }),
       );
-    this.assumed = { class: chosen, arguments: given, model, cache, ...way };
-    const sends = make("button", { type: "submit", textContent: "Test again" });
+    this.assumed = { class: chosen, arguments: given, constants, model, cache, ...way };
     this.form.replaceChildren(
       make("p", {
         textContent: `What was assumed of your code${model ? ", which is a whole model" : ""}. Correct what is wrong:`,
       }),
       ...rows,
-      sends,
+      this.sends,
     );
     this.form.hidden = false;
   }
 
   #correct() {
-    const answers = { ...this.answers, arguments: { ...this.answers.arguments } };
-    for (const [name, value] of new FormData(this.form)) {
-      const argument = name.startsWith("argument ") && name.slice("argument ".length);
-      if (argument && value !== this.assumed.arguments[argument])
-        answers.arguments[argument] = value;
-      else if (!argument && value !== `${this.assumed[name]}`)
-        answers[name] = name === "inputs" ? Number(value) : value;
+    const { constants, arguments: given } = this.answers;
+    const answers = { ...this.answers, constants: { ...constants }, arguments: { ...given } };
+    for (const [field, value] of new FormData(this.form)) {
+      const [, kind, name] = field.match(/^(argument|constant) (.*)/) ?? [];
+      const [known, said] = kind
+        ? [this.assumed[`${kind}s`], answers[`${kind}s`]]
+        : [this.assumed, answers];
+      const key = name ?? field;
+      if (value !== `${known[key]}`) said[key] = key === "inputs" ? Number(value) : value;
     }
     // Another class has other arguments.
     if (answers.class !== this.answers.class) answers.arguments = {};

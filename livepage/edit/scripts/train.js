@@ -165,6 +165,8 @@ class Training {
       ),
     );
     this.#busy(false);
+    // Until Python is there, nobody knows a model.
+    this.starts.disabled = true;
     this.curve.begin(200);
     this.#begin();
     this.ended = new AbortController();
@@ -186,6 +188,7 @@ class Training {
       });
       if (this.known.has(this.name)) this.model.value = this.name;
       this.#chosen();
+      this.starts.disabled = false;
       this.status.textContent = this.name
         ? "Ready. Train it."
         : "Ready. Choose a model and train it.";
@@ -237,6 +240,12 @@ class Training {
 
   // ## Train
   async train() {
+    if (!this.steps.value || !this.steps.validity.valid) {
+      const { min, max } = this.steps;
+      this.status.textContent = `Say a whole number of steps, from ${min} to ${max}.`;
+      this.steps.focus();
+      return;
+    }
     const [name, steps, masked] = [
       this.model.value,
       Number(this.steps.value),

@@ -60,6 +60,8 @@ async function start({ sources, files, first, wanted }) {
     python.FS.mkdirTree(folderOf(path));
     python.FS.createLazyFile(folderOf(path), path.split("/").at(-1), address(path), true, false);
   }
+  // Nobody types while a program runs: whoever asks gets the end of the text.
+  python.setStdin({ stdin: () => null });
   python.runPython(`import sys; sys.path[:0] = ["/python", "${FOLDER}"]`);
   const make = python.pyimport("livepage.edit.running").Program;
   const say = (text) => postMessage({ kind: "printed", text });

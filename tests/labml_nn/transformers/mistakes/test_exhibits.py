@@ -59,12 +59,14 @@ def test_the_mistake_is_named(name: str) -> None:
     assert ("nothing_from_the_future" in found) == leaks
 
 
-def test_two_mistakes_are_named() -> None:
-    def call(attention: nn.Module, x: Tensor) -> Tensor:
-        return attention(x, torch.ones(1, x.shape[1], x.shape[1], dtype=torch.bool))
+def unmasked(attention: nn.Module, x: Tensor) -> Tensor:
+    r"""Every position may see every other."""
+    return attention(x, torch.ones(1, x.shape[1], x.shape[1], dtype=torch.bool))
 
+
+def test_two_mistakes_are_named() -> None:
     narrow = EXHIBITS["ScaledByModelWidth"].make()(3, 24)
-    assert find_mistakes(narrow, 3, 24, call=call)["comparison"] == (
+    assert find_mistakes(narrow, 3, 24, call=unmasked)["comparison"] == (
         "the scores are divided by the root of the whole width, and there is no causal mask"
     )
 
@@ -83,8 +85,17 @@ def test_a_leak_is_found_whatever_its_sign(axis: int, said: str) -> None:
 def test_other_tests_find_what_the_comparison_does_not() -> None:
     padded = find_mistakes(EXHIBITS["EmptyRows"].make()(3, 24), 3, 24, masked=with_mask)
     assert list(padded) == ["padding_hides"]
-    dropped = find_mistakes(EXHIBITS["DropoutInEvaluation"].make()(3, 24, 0.5), 3, 24, weights=None)
-    assert "same_twice" in dropped
+
+
+def test_what_is_random_is_called_random_and_a_leak_is_seen_all_the_same() -> None:
+    r"""Nothing else is, which would be said of the dropout once more."""
+    dropped = EXHIBITS["DropoutInEvaluation"].make()(3, 24, 0.5)
+    options = {"masked": with_mask, "read": lambda attention, parts: attention(torch.cat(parts, 1))}
+    assert list(find_mistakes(dropped, 3, 24, **options)) == ["same_twice"]
+    found = find_mistakes(dropped, 3, 24, call=unmasked, **options)
+    assert list(found) == ["same_twice", "nothing_from_the_future"]
+    assert "dropout is on" in found["same_twice"]
+    assert "later inputs" in found["nothing_from_the_future"]
 
 
 def test_right_ones_pass() -> None:

@@ -1,13 +1,18 @@
-r"""What arguments are by their names, and all ways to call a module."""
+r"""What arguments are by their names, and what a configuration is read for."""
 
-from itertools import product
 from typing import Any
 
 import pytest
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from labml_nn.transformers.mistakes.guesses import SIZES, Way, guess_arguments, meaning, ways
+from labml_nn.transformers.mistakes.guesses import (
+    SIZES,
+    Config,
+    guess_arguments,
+    guess_constants,
+    meaning,
+    sizes_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,6 +27,8 @@ from labml_nn.transformers.mistakes.guesses import SIZES, Way, guess_arguments, 
         ("n_layer", "n_layers"),
         ("dim_feedforward", "d_ff"),
         ("qkv_bias", "bias"),
+        ("n_kv_heads", "key_heads"),
+        ("is_causal", "causal"),
         ("attn_Dropout", "dropout"),
         ("colour", ""),
         ("head", ""),
@@ -36,9 +43,10 @@ def test_sizes_differ_and_heads_have_the_width_that_is_left_for_each() -> None:
     assert SIZES["d_model"] == SIZES["heads"] * SIZES["d_k"]
     assert SIZES["heads"] > 2
     assert SIZES["seq_len"] > 7
-    lengths = [size for name, size in SIZES.items() if name != "bias"]
-    assert len(set(lengths)) == len(lengths)
-    assert SIZES["bias"] is True
+    lengths = [size for size in SIZES.values() if size is not True]
+    assert len(set(lengths)) == len(lengths) == len(SIZES) - 2
+    # A key for each head would be an attention without anything shared.
+    assert SIZES["heads"] % SIZES["key_heads"] == 0
 
 
 def test_arguments_are_guessed_by_their_names_and_others_keep_their_default_or_are_asked_for() -> (
@@ -47,14 +55,22 @@ def test_arguments_are_guessed_by_their_names_and_others_keep_their_default_or_a
     class Module(nn.Module):
         def __init__(
             self, emb: int, p_drop: float, wobble: int, colour: str = "red", bias: bool = False,
-            *args: int, shade: int, h: int = 8, **others: int,
+            *args: int, shade: int, h: int = 8, causal: bool = False, mask: Any = None,
+            norm: Any = nn.LayerNorm, parts: int = 5, share: float = 0.5, masked: Any,
+            **others: int,
         ) -> None:  # fmt: skip
             super().__init__()
 
     found, unknown = guess_arguments(Module, "")
-    assert found == {"emb": 24, "p_drop": 0.1, "bias": True, "h": 3}
-    assert list(found) == ["emb", "p_drop", "bias", "h"]
-    assert unknown == ["wobble", "shade"]
+    expected = {
+        **{"emb": 24, "p_drop": 0.1, "colour": "red", "bias": True, "h": 3},
+        # A switch for a mask is turned on. What is none keeps its default, and one that can't be
+        # typed isn't shown.
+        **{"causal": True, "mask": None, "parts": 5, "share": 0.5},
+    }
+    assert found == expected
+    assert list(found) == list(expected)
+    assert unknown == ["wobble", "shade", "masked"]
 
 
 @pytest.mark.parametrize("name", ["config", "cfg", "args", "hparams", "params", "conf"])
@@ -67,73 +83,35 @@ def test_a_configuration_is_made_of_what_is_read_from_it(name: str) -> None:
     assert unknown == []
 
 
-def test_a_mask_has_the_meaning_and_the_shape_that_are_wanted() -> None:
-    # Rows are queries, columns are keys.
-    shows = torch.tensor([[True, False, False], [True, True, False], [True, True, True]])
-    inf = torch.inf
-    added = torch.tensor([[0.0, -inf, -inf], [0.0, 0.0, -inf], [0.0, 0.0, 0.0]])
-    meanings = {"true shows": shows, "true hides": ~shows, "added": added}
-    shapes = {
-        "T, T": (3, 3),
-        "1, T, T": (1, 3, 3),
-        "1, 1, T, T": (1, 1, 3, 3),
-        "T, T, 1": (3, 3, 1),
-    }
-    for (said, mask), (shape, axes) in product(meanings.items(), shapes.items()):
-        assert Way(mask=said, shape=shape).causal_mask(3).equal(mask.view(axes))
+def test_a_configuration_may_be_a_dictionary_and_have_defaults() -> None:
+    namespace: dict[str, Any] = {"nn": nn}
+    exec(
+        "class Sizes:\n    n_head = 8\n    activation = 'gelu'\n    unused = 1\n"
+        "class Configured(nn.Module):\n    def __init__(self, cfg): pass",
+        namespace,
+    )
+    read = "cfg['n_head'] cfg[\"drop_rate\"] cfg.activation cfg.nothing"
+    config = guess_arguments(namespace["Configured"], read)[0]["cfg"]
+    assert vars(config) == {"n_head": 3, "drop_rate": 0.1, "activation": "gelu"}
+    assert config["n_head"] == config.n_head == 3
+    with pytest.raises(AttributeError, match="nothing"):
+        config["nothing"]
 
 
-class Recorded(nn.Module):
-    r"""Remembers what it was given."""
-
-    def __init__(self, give: Any = lambda x: x) -> None:
-        super().__init__()
-        self.give = give
-
-    def forward(self, *inputs: Tensor, **others: Tensor) -> Any:
-        self.inputs, self.others = inputs, others
-        return self.give(2 * inputs[0])
+def test_sizes_above_the_classes_become_those_of_the_test() -> None:
+    names = {"emb": 384, "d_head": 64, "h": 6, "bias": False, "colours": 3, "dropout": 0}
+    assert guess_constants(names | {"n_layer": 6.0, "dim": nn}) == {"emb": 24, "d_head": 8}
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [lambda y: y, lambda y: (y, None), lambda y: [y, None]],
-    ids=["tensor", "tuple", "list"],
-)
-@pytest.mark.parametrize("layout", ["batch first", "sequence first"])
-def test_it_is_called_in_the_way_that_is_said(kind: Any, layout: str) -> None:
-    x = torch.arange(30.0).view(2, 3, 5)
-    given = x.transpose(0, 1) if layout == "sequence first" else x
-    module = Recorded(kind)
-    assert Way(layout=layout)(module, x).equal(2 * x)
-    assert len(module.inputs) == 1
-    assert module.inputs[0].equal(given)
-    assert module.others == {}
-    assert Way(layout=layout, inputs=3, mask="true hides", name="m")(module, x).equal(2 * x)
-    assert [one.equal(given) for one in module.inputs] == [True] * 3
-    assert list(module.others) == ["m"]
-    assert module.others["m"].equal(torch.ones(3, 3, dtype=torch.bool).triu(1))
-
-
-def one_input(self: Any) -> None: ...
-def with_mask(q: Any, k: Any, src_MASK: Any, my_mask: Any = None, flag: bool = True) -> None: ...
-
-
-def test_all_ways_are_tried_and_the_likelier_ones_come_first() -> None:
-    layouts = ("batch first", "sequence first")
-    assert list(ways(one_input, {})) == [Way(layout) for layout in layouts]
-    meanings = ("true shows", "true hides", "added", "none")
-    shapes = ("T, T", "1, T, T", "1, 1, T, T", "T, T, 1")
-    assert list(ways(with_mask, {})) == [
-        Way(layout, 2, mask, shape, "src_MASK")
-        for layout, mask, shape in product(layouts, meanings, shapes)
-    ]
-    # There is always an input, and what has no fixed name is none.
-    assert {way.inputs for way in ways(lambda: None, {})} == {1}
-    assert {way.inputs for way in ways(lambda x, **others: None, {})} == {1}
-
-
-def test_what_was_said_is_no_longer_tried() -> None:
-    said = {"layout": "sequence first", "mask": "added", "shape": "1, T, T", "inputs": 3}
-    assert list(ways(with_mask, said | {"colour": "red"})) == [Way(**said, name="src_MASK")]
-    assert {way.name for way in ways(with_mask, {"name": "my_mask"})} == {"my_mask"}
+def test_what_is_said_last_of_a_size_counts() -> None:
+    module = nn.Identity()
+    assert sizes_in(module)["heads"] == 1
+    assert sizes_in(module)["d_model"] == 24
+    module.n_heads = 4
+    assert sizes_in(module)["heads"] == 4
+    config = Config(n_embd=32, n_head=2, bias=True)
+    found = sizes_in(
+        module, {"num_heads": 8, "colours": 3}, {"config": config, "dim": 40, "n_kv_heads": None}
+    )
+    assert (found["heads"], found["d_model"]) == (2, 40)
+    assert found.keys() == {"heads", "d_model"}

@@ -2,9 +2,10 @@ r"""In each layout of four matrices, the right order is one of those that are tr
 
 import pytest
 import torch
+from torch import nn
 
 from labml_nn.transformers.mistakes.comparison import Matrix
-from labml_nn.transformers.mistakes.orders import Matrices, orders
+from labml_nn.transformers.mistakes.orders import Matrices, named_weights, orders
 
 HEADS, D_K = 2, 5
 D_MODEL = HEADS * D_K
@@ -52,9 +53,11 @@ def layouts() -> dict[str, tuple[list[Matrix], list[Matrix], int, int]]:
         "turned": ([key, value, output, query], turned, 49, 25),
         "by head": ([*by_head(query, key, value), output], [query, key, value, output], 49, 24),
         "three": ([query, joined(half_key, half_value), output],
-                  [query, half_key, half_value, output], 6, 0),
+                  [query, half_key, half_value, output], 12, 6),
         "three, the last first": ([output, joined(half_key, half_value), query],
-                                  [query, half_key, half_value, output], 6, 5),
+                                  [query, half_key, half_value, output], 12, 11),
+        "no output": ([value, query, key],
+                      [query, key, value, (torch.eye(D_MODEL), torch.zeros(D_MODEL))], 12, 3),
         "shared": ([query, joined(small_key, small_value), output], wide, 2, 0),
         "shared, the last first": ([joined(small_key, small_value), output, query], wide, 2, 1),
         "shared apart": ([query, small_key, small_value, output], wide, 4, 0),
@@ -69,6 +72,43 @@ def test_the_right_order_is_tried_once(name: str) -> None:
     tried = orders(found, HEADS, D_MODEL)
     assert len(tried) == count
     assert [at for at, order in enumerate(tried) if same(order, right)] == [place]
+
+
+@pytest.mark.parametrize(
+    ("names", "sorted_names"),
+    [
+        ("v_proj k_proj q_proj o_proj", "q_proj k_proj v_proj o_proj"),
+        ("values keys queries fc_out", "queries keys values fc_out"),
+        ("out toKeys toQueries toValues", "toQueries toKeys toValues out"),
+        ("W_o W_v W_q W_k", "W_q W_k W_v W_o"),
+        ("wk wo wq wv", "wq wk wv wo"),
+        ("last query key", "query key last"),
+        # A name that says nothing changes nothing.
+        ("b a d c", "b a d c"),
+    ],
+)
+def test_matrices_come_in_the_order_of_their_names(names: str, sorted_names: str) -> None:
+    module = nn.Module()
+    for name in names.split():
+        module.add_module(name, nn.Linear(D_MODEL, D_MODEL, bias=name in names[:6]))
+    found = named_weights(module, D_MODEL)
+    for (weight, bias), name in zip(found, sorted_names.split(), strict=True):
+        layer = module.get_submodule(name)
+        assert weight.equal(layer.weight)
+        assert bias.equal(torch.zeros(D_MODEL) if layer.bias is None else layer.bias)
+
+
+def test_heads_of_a_list_have_one_name_and_parts_of_one_matrix_keep_their_order() -> None:
+    heads = nn.ModuleList(
+        nn.ModuleDict({name: nn.Linear(D_MODEL, D_K) for name in ("key", "value", "query")})
+        for _ in range(HEADS)
+    )
+    found = named_weights(nn.ModuleDict({"heads": heads}), D_MODEL)
+    for (weight, _), name in zip(found, ("query", "key", "value"), strict=True):
+        assert weight.equal(torch.cat([head[name].weight for head in heads]))
+    layers = nn.ModuleDict({"out": nn.Linear(D_MODEL, D_MODEL), "qkv": nn.Linear(D_MODEL, 30)})
+    parts = [layers["out"].weight, *layers["qkv"].weight.split(D_MODEL)]
+    assert all(map(torch.equal, [one for one, _ in named_weights(layers, D_MODEL)], parts))
 
 
 def test_no_order_is_tried_twice() -> None:

@@ -1,11 +1,9 @@
 r"""Attentions as people write them: right ones pass, wrong ones are named, with their line."""
 
-from collections.abc import Callable
+import json
 from typing import Any
 
 import pytest
-import torch
-from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes import pasted
 
@@ -192,14 +190,40 @@ class Model(nn.Module):
             x = x + sum_of_past[:, None]
         return self.head(x), x[:, -1]
 """
+
+# The weights of the last call are kept, as a plot wants them, and there is no output matrix. Sizes
+# stand above the class, and a library is imported that nothing needs.
+KEPT = """
+import nowhere.plots as plots
+n_embd = 384
+n_head = 6
+
+class SelfAttention(nn.Module):
+    def __init__(self, causal=False):
+        super().__init__()
+        self.causal = causal
+        self.query = nn.Linear(n_embd, n_embd)
+        self.key = nn.Linear(n_embd, n_embd)
+        self.value = nn.Linear(n_embd, n_embd)
+
+    def forward(self, hidden_states):
+        parts = (self.query, self.key, self.value)
+        q, k, v = (f(hidden_states).unflatten(-1, (n_head, -1)).transpose(1, 2) for f in parts)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        if self.causal:
+            scores = scores + torch.full(scores.shape[-2:], -1e9).triu(1)
+        self.weights = scores.softmax(-1)
+        return {"weights": self.weights, "output": (self.weights @ v).transpose(1, 2).flatten(2)}
+"""
 GPT = {"class": "GPT"}
 # A model that sums over the first axis is right where that is the sequence.
 BATCH_FIRST, SAID = {"layout": "batch first"}, {"layout": "sequence first"}
 
 
 def checked(text: str, answers: dict[str, Any] | None = None) -> dict[str, Any]:
-    r"""All that is told, in one."""
-    return {key: one for told in pasted.check(text, answers or {}) for key, one in told.items()}
+    r"""All that is told, in one; each thing as it is when it is told."""
+    every = [json.loads(json.dumps(told)) for told in pasted.check(text, answers or {})]
+    return {key: one for told in every for key, one in told.items()}
 
 
 @pytest.mark.parametrize(
@@ -210,14 +234,14 @@ def checked(text: str, answers: dict[str, Any] | None = None) -> dict[str, Any]:
         (SEQUENCE_FIRST, {"layout": "sequence first", "mask": "true shows", "shape": "T, T, 1"}),
         (ONE_BY_ONE, {"layout": "batch first", "mask": "added"}),
         (MODEL, {"layout": "batch first"}),
+        (KEPT, {"layout": "batch first"}),
     ],
-    ids=["configured", "hides", "sequence first", "one by one", "model"],
+    ids=["configured", "hides", "sequence first", "one by one", "model", "kept"],
 )
 def test_right_ones_pass_and_the_way_to_call_them_is_found(text: str, way: dict[str, Any]) -> None:
     told = checked(text)
-    # Where heads are small matrices, there is nothing to compare with.
-    found = [one for one in told["found"] if "kind of attention" not in one["sentence"]]
-    assert found == []
+    assert told["found"] == []
+    assert told["compared"] == ("no" if text == MODEL else "yes")
     assert way.items() <= told["assumed"]["way"].items()
 
 
@@ -228,6 +252,16 @@ def test_right_ones_pass_and_the_way_to_call_them_is_found(text: str, way: dict[
         (CONFIGURED, " == 0", " == 2", "no causal mask", "masked_fill"),
         (SEQUENCE_FIRST, "dim=1", "dim=3", "softmax is over the heads", "dim=3"),
         (MODEL, "x.cumsum(dim=1)", "F.dropout(x.cumsum(dim=1))", "dropout is on", "F.dropout"),
+        (KEPT, "math.sqrt(q.shape[-1])", "math.sqrt(n_embd)", "root of the whole", "sqrt(n_embd)"),
+        (KEPT, ".transpose(1, 2).flatten(2)", ".reshape(hidden_states.shape)", "merged by a", None),
+        (
+            KEPT,
+            "self.weights @ v",
+            "self.weights.detach() @ v",
+            "query.weight, key",
+            "self.query =",
+        ),
+        (KEPT, "(self.weights @ v)", "(self.weights @ v).detach()", "no gradient comes back", None),
         (SEQUENCE_FIRST, "dim=1", "dim=0", "softmax is over the queries", "dim=0"),
         (HIDES, "attn_mask=attn_mask", "attn_mask=None", "no causal mask", None),
         (MODEL, "x.cumsum(dim=1)", "x + x.mean(dim=1, keepdim=True)", "future", None),
@@ -317,35 +351,6 @@ def test_of_a_model_what_is_wrong_without_a_cache_comes_first() -> None:
     ]
 
 
-class Tried:
-    r"""A way to call a module that gives something, and fails so many quick tests."""
-
-    def __init__(self, give: Callable[[Tensor], Tensor], wrong: int = 0) -> None:
-        self.give, self.wrong = give, wrong
-
-    def __call__(self, module: nn.Module, x: Tensor) -> Tensor:
-        assert not module.training
-        module.train()
-        return self.give(x)
-
-
-def test_the_first_of_the_best_ways_is_taken_or_the_first_failure_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pasted, "badness", lambda module, way, x: way.wrong)
-
-    def fail(x: Tensor) -> Tensor:
-        raise KeyError("no")
-
-    module, x = nn.Identity(), torch.zeros(2, 3)
-    short, broken = Tried(lambda x: x[:1]), Tried(fail)
-    lengths = "an input of [2, 3] gives [1, 3]"
-    assert pasted.best_of(module, [short, broken], x) == (None, lengths)
-    assert pasted.best_of(module, [broken, short], x) == (None, "KeyError: 'no'")
-    two, one, another = (Tried(lambda x: x, wrong) for wrong in (2, 1, 1))
-    assert pasted.best_of(module, [short, two, one, broken, another], x) == (one, lengths)
-
-
 def test_what_was_guessed_can_be_corrected() -> None:
     own = checked(CONFIGURED + HIDES)
     assert own["assumed"]["class"] == "Attention"
@@ -360,6 +365,71 @@ def test_what_was_guessed_can_be_corrected() -> None:
     assert said["found"]
 
 
+def test_sizes_and_switches_that_are_corrected_are_those_of_the_tests() -> None:
+    told = checked(KEPT, {"constants": {"n_embd": "32", "n_head": "4"}})
+    assert told["assumed"]["constants"] == {"n_embd": "32", "n_head": "4"}
+    # They are four heads of width 8, and not the three that were guessed.
+    assert told["found"] == []
+    # An argument says more than a number of the text.
+    named = KEPT.replace("causal=False", "heads, causal=False").replace("n_head, -1", "self.n, -1")
+    named = named.replace("self.causal = causal", "self.causal, self.n = causal, heads")
+    assert checked(named, {"arguments": {"heads": "4"}})["found"] == []
+    off = checked(KEPT, {"arguments": {"causal": "False"}})["found"]
+    assert "no causal mask" in off[0]["sentence"]
+    config = {"config": "n_embd=32, n_head=2, bias=False, dropout=0.0, block_size=20"}
+    told = checked(CONFIGURED, {"arguments": config})
+    assert told["assumed"]["arguments"] == config
+    assert told["found"] == []
+
+
+def test_what_is_guessed_is_told_though_the_class_can_not_be_made() -> None:
+    wrong = CONFIGURED.replace("self.dropout = config.dropout", "config.wobble")
+    assert wrong != CONFIGURED
+    told = checked(wrong)
+    assert "'Config' object has no attribute 'wobble'" in told["failed"]
+    assert told["line"] == 7
+    assert told["assumed"]["arguments"]["config"].startswith("n_embd=24, bias=True")
+
+
+def test_other_weights_than_the_formulas_are_compared_with_nothing() -> None:
+    text = HIDES.replace(
+        "super().__init__()", "super().__init__()\n        self.gain = nn.LayerNorm(2)"
+    )
+    text = text.replace(
+        "return self.inner(", "x = self.gain.weight.sum()\n        return self.inner(x * "
+    )
+    fifth = "self.fifth = nn.Linear(embed_dim, embed_dim)"
+    for other in (
+        text,
+        text.replace("self.gain = nn.LayerNorm(2)", fifth).replace("gain", "fifth"),
+    ):
+        told = checked(other)
+        assert told["found"] == []
+        assert told["compared"] == "no"
+
+
+def test_what_needs_no_comparison_is_told_before_it() -> None:
+    wrong = KEPT.replace("if self.causal", "if False").replace("weights @ v", "weights @ v**2")
+    told = [one for one in pasted.check(wrong, {}) if "found" in one]
+    assert [one["compared"] for one in told] == ["soon", "yes"]
+    first, last = ([test["test"] for test in one["found"]] for one in told)
+    assert first == ["nothing_from_the_future"]
+    assert last == ["comparison", *first]
+    cached = CACHED.replace("diagonal=S - T", "diagonal=0")
+    told = [one["found"] for one in pasted.check(cached, BATCH_FIRST) if "found" in one]
+    assert [[one["test"] for one in found] for found in told] == [["cache_agrees"]] * 2
+
+
+def test_what_holds_others_is_tested_first_and_positions_have_no_matrix() -> None:
+    positions = "class Positions(nn.Module):\n    def forward(self, x):\n        return x + 1\n"
+    assert checked(MODEL.replace("x.cumsum", "Positions()(x).cumsum") + positions)["found"] == []
+    assert checked(positions) == {
+        "assumed": checked(positions)["assumed"],
+        "found": [],
+        "compared": "no",
+    }
+
+
 def test_an_argument_that_nobody_knows_is_asked_for() -> None:
     text = HIDES.replace("num_heads):", "num_heads, wobble):")
     assert checked(text)["assumed"]["unknown"] == ["wobble"]
@@ -372,7 +442,12 @@ def test_an_argument_that_nobody_knows_is_asked_for() -> None:
         ("class A(nn.Module):\n    def forward(self, x)\n", "SyntaxError", 2),
         ("x = 1\ny = x.nothing\n", "AttributeError: 'int'", 2),
         ("x = 1\n", "no class here", None),
-        (HIDES.replace("self.inner(query", "self.inner(query @ key"), "runs in no way", None),
+        (HIDES.replace("self.inner(query", "self.inner(query @ key"), "runs in no way", 8),
+        (
+            MODEL.replace("x.cumsum(dim=1)", "x @ x"),
+            "runs in no way that we know. In the first: R",
+            10,
+        ),
     ],
 )
 def test_what_does_not_run_says_why(text: str, failed: str, line: int | None) -> None:

@@ -8,17 +8,18 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.guesses import Way
 from labml_nn.transformers.mistakes.pasted_models import (
     Counts,
     ModelWay,
     badness,
+    best_way,
     is_model,
     model_ways,
     reader,
     scores_in,
     texts,
 )
+from labml_nn.transformers.mistakes.ways_to_call import Way
 
 SCORES, LOSS, CACHE = torch.zeros(5, 7, 19), torch.zeros(()), torch.zeros(5, 3, 7, 8)
 
@@ -151,6 +152,21 @@ def test_every_input_is_given_and_a_name_that_is_no_argument_is_no_cache() -> No
     assert reader(Open(), Way(inputs=2), x, "none") == ("", None)
 
 
+class Hidden(Sums):
+    r"""The input's own name looks like that of a cache."""
+
+    def forward(
+        self, hidden_states: Tensor, scale: float = 1.0, layer_past: Tensor | None = None
+    ) -> Any:
+        return super().forward(hidden_states, use_cache=True, state=layer_past)
+
+
+def test_an_input_is_no_cache_whatever_its_name() -> None:
+    name, read = reader(Hidden(), Way(), x := texts(3))
+    assert name == "layer_past"
+    assert read(Hidden().eval(), [*x.split([2, 5], dim=1)]).allclose(x.cumsum(1), atol=1e-5)
+
+
 def test_a_cache_is_said_or_none_and_one_that_can_not_be_read_is_none() -> None:
     x = texts(3)
     assert reader(Sums(), Way(), x, "past") == ("", None)  # it is not read like this
@@ -173,11 +189,36 @@ def test_an_attention_has_three_quick_tests_and_a_model_its_own() -> None:
     assert [badness(nn.Identity(), way, x) for way in ways] == [0, 1, 3]
     assert badness(Model(), ModelWay(), texts()) == 0
 
+    # One that fails leaves the module in training, where dropout is on. The next begins anew.
+    class Drops(nn.Dropout):
+        def forward(self, x: Tensor) -> Tensor:
+            return super().forward(x) + x.mean(1, keepdim=True)
+
+    assert badness(Drops(0.5), lambda module, x: module(x), x) == 1
+
     class Last(nn.Embedding):
         def forward(self, tokens: Tensor) -> Tensor:
             return super().forward(tokens.flip(1))
 
     assert badness(Last(19, 3), ModelWay(), texts()) == 1
+
+
+def test_the_best_way_is_that_with_the_mask_that_it_wants_or_the_first_error() -> None:
+    class Masked(nn.Linear):
+        def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+            if mask is None:
+                return x
+            assert x.shape == (5, 7, 12)
+            return super().forward(x) + (mask.triu(1) @ x).cumsum(1)
+
+    # Only a mask that is true where it may look has nothing above the diagonal.
+    said = {"shape": "T, T"}
+    way, failed, line = best_way(Masked(12, 12), said, 12)
+    assert (way, failed, line) == (Way(mask="none", name="mask"), failed, None)
+    assert failed.startswith("RuntimeError")
+    way, failed, line = best_way(Masked(12, 12), {"mask": "true shows"}, 12)
+    assert way is None
+    assert best_way(nn.Linear(24, 24), {})[0] == Way()
 
 
 def test_the_model_of_the_example_adds_up_rows() -> None:

@@ -1,22 +1,18 @@
 r"""Classes of a text, the line that a sentence or an error is about, and values as texts."""
 
-import inspect
-import math
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
-from torch import Tensor, nn
 
+from labml_nn.transformers.mistakes.guesses import Config
 from labml_nn.transformers.mistakes.pasted_text import (
     classes_in,
     failed_line,
     line_of,
-    run_text,
     shown,
     value_of,
 )
+from labml_nn.transformers.mistakes.run_pasted import run_text
 
 # Two attentions, modules beside them, and what is none.
 SEVERAL = """
@@ -47,19 +43,16 @@ attention = MyAttention()
 """
 
 
-def test_what_most_texts_import_is_there_and_errors_know_the_lines() -> None:
-    names = run_text("seen = torch, nn, F, math, Tensor\n\ndef f():\n    return 3\n")
-    assert names["seen"] == (torch, nn, nn.functional, math, Tensor)
-    assert inspect.getsourcelines(names["f"]) == (["def f():\n", "    return 3\n"], 3)
+def test_attentions_come_first_then_what_holds_the_others_and_later_classes_before_earlier() -> (
+    None
+):
+    def found(text: str) -> list[str]:
+        return classes_in(run_text(text), text)
 
-
-def test_no_flags_of_the_page_hold_for_the_text() -> None:
-    # Annotations are evaluated, as they are in a file of one's own.
-    assert run_text("def f(x: Tensor): pass")["f"].__annotations__ == {"x": Tensor}
-
-
-def test_attentions_come_first_and_later_classes_before_earlier_ones() -> None:
-    assert classes_in(run_text(SEVERAL)) == ["WideATTENTION", "MyAttention", "Block", "Norm"]
+    assert found(SEVERAL) == ["WideATTENTION", "MyAttention", "Block", "Norm"]
+    # A model that is written above its parts is no part of itself.
+    model = "class Model(nn.Module):\n    def f(self):\n        return super(Model, self), Norm\n"
+    assert found(model + SEVERAL)[2:] == ["Block", "Model", "Norm"]
 
 
 LINES = """self.key = nn.Linear(3, 3)  # self.query = none
@@ -97,6 +90,18 @@ def test_a_line_is_found_by_the_words_of_a_sentence(sentence: str, line: int | N
 @pytest.mark.parametrize(
     ("text", "line"),
     [
+        ("x = scores.masked_fill(hidden, 0)\ny = x.softmax(-1)", 1),
+        ("x = torch.where(seen, scores, least)\ny = x.softmax(-1)", 1),
+        ("y = scores.softmax(-1)\nz = y @ v", 1),
+    ],
+)
+def test_the_line_of_a_mask_is_where_scores_are_hidden(text: str, line: int) -> None:
+    assert line_of("the model sees the future", text) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
         ("x = 1\nclass (", 2),
         ("x = 1\nx.nothing\n", 2),
         # The innermost line of the text, though the error is one of PyTorch's own.
@@ -124,6 +129,14 @@ def test_what_is_typed_is_a_value_or_a_word(text: str, value: Any) -> None:
     assert type(value_of(text)) is type(value)
 
 
+def test_a_configuration_can_be_typed_again() -> None:
+    config = Config(n_embd=24, bias=True, activation="gelu", rope=None)
+    assert shown(config) == "n_embd=24, bias=True, activation='gelu', rope=None"
+    assert value_of(shown(config)) == config
+    assert value_of("n_head = 3") == Config(n_head=3)
+    # Nothing is run.
+    assert value_of("n_head=exit()") == "n_head=exit()"
+
+
 def test_arguments_are_shown_as_they_would_be_typed() -> None:
-    assert shown(SimpleNamespace(n_embd=24, bias=True)) == "n_embd=24, bias=True"
     assert [shown(value) for value in (3, 0.5, "gelu")] == ["3", "0.5", "'gelu'"]

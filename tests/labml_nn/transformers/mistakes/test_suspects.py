@@ -138,6 +138,12 @@ def test_all_orders_are_tried_both_ways_round_and_the_likely_ones_first(
     assert name_mistakes(x, output, formula.matrices, 2) is None
     query, key, value, last = formula.matrices
     likely = [(query, key, value, last), (key, query, value, last)]
+    # What is right in one of them is right.
+    every, *asked = asked
+    assert len(every[2]) == 49
+    assert every[0] is x
+    assert every[1] is output
+    assert every[3:] == (2, 0, True)
     for (around, some, limit, plain), given in zip(
         [(one, *two) for two in ((likely, 2, False), (None, 2, True)) for one in (False, True)],
         asked,
