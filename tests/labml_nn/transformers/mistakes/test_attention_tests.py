@@ -1,6 +1,7 @@
 r"""No right attention is called wrong: those of this site, of PyTorch and of nanoGPT."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -145,6 +146,35 @@ def test_a_tuple_and_a_failing_call_are_told_in_a_sentence() -> None:
     assert narrow.startswith("an input of [5, 7, 24] gives [5, 7, 8]")
     other = find_mistakes(nn.Identity(), 3, 24, call=lambda attention, x: {"output": x})["runs"]
     assert other.startswith("an input of [5, 7, 24] gives dict; say")
+
+
+def test_an_attention_may_keep_something_of_its_last_call() -> None:
+    class Keeps(RightCache):
+        def forward(self, *given: Any) -> Tensor:
+            self.kept = super().forward(*given)
+            return self.kept
+
+    attention = Keeps(3, 24)
+    output = attention(torch.randn(2, 5, 24))
+    options = {
+        "read": lambda attention, parts: attention.read(parts),
+        "shifted": lambda attention, x, by: attention(x, by),
+    }
+    assert find_mistakes(attention, 3, 24, **options) == {}
+    # Yours has what it had.
+    assert attention.kept is output
+    assert output.grad_fn is not None
+
+
+def test_an_output_without_a_gradient_is_told_and_a_module_without_weights_has_one() -> None:
+    found = find_mistakes(nn.Identity(), 3, 24, call=lambda attention, x: x.detach())
+    assert list(found) == ["runs"]
+    assert found["runs"].startswith("no gradient comes back")
+    wanted = []
+    options = {"call": lambda attention, x: wanted.append(x.requires_grad) or 2 * x}
+    assert find_mistakes(nn.Identity(), 3, 24, **options) == {}
+    # The first call is for its gradient, and the next is as any other.
+    assert wanted[:2] == [True, False]
 
 
 def test_an_error_is_told_with_its_innermost_line() -> None:

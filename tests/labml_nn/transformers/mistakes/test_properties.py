@@ -183,3 +183,8 @@ def test_of_one_sequence_two_keys_are_hidden_and_of_another_all() -> None:
 def test_a_mask_that_hides_nothing_is_found() -> None:
     said = padding_hides(lambda x, mask: x.cumsum(1), X)
     assert said.startswith("hidden inputs change the outputs of others")
+
+
+def test_without_any_matrix_none_is_unused_and_the_input_stays_as_it_is() -> None:
+    assert every_matrix_is_used(NOTHING, lambda x: 2 * x, X) == ""
+    assert not X.requires_grad
