@@ -198,11 +198,7 @@ def example() -> tuple[dict[str, Any], dict[str, Any]]:
     # Its first two arguments are known by their names. The others keep their defaults.
     found, _ = guess_arguments(nn.MultiheadAttention, "")
 
-    # Of a configuration, the text of the class says what is read.
-    class Configured(nn.Module):
-        def __init__(self, config: Config) -> None:
-            super().__init__()
-
-    # Three heads, and a width for all of them.
-    read, _ = guess_arguments(Configured, "config.n_embd // config.n_head")
-    return found, vars(read["config"])
+    # Of a configuration, the text of the class says what is read: here three heads, and a width for
+    # all of them.
+    config = config_of(nn.MultiheadAttention, "config", "config.n_embd // config.n_head")
+    return found, vars(config)

@@ -9,7 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.run_pasted import run_text
-from labml_nn.transformers.mistakes.ways_to_call import Way, best_of, output_in, ways
+from labml_nn.transformers.mistakes.ways_to_call import (
+    Way,
+    best_of,
+    example,
+    output_in,
+    reads_ahead,
+    ways,
+)
 
 
 def test_a_mask_has_the_meaning_and_the_shape_that_are_wanted() -> None:
@@ -149,3 +156,17 @@ def test_the_line_of_the_first_failure_is_told() -> None:
     module.weight = torch.zeros(())
     _, said, line = best_of(module, [Tried(names["fail"])], torch.zeros(2, 3), max)
     assert (said.partition(":")[0], line) == ("RuntimeError", 2)
+
+
+def test_the_example_finds_the_mask_that_hides_where_it_is_true() -> None:
+    output, way = example()
+    assert output.shape == (5, 7, 24)
+    assert way == Way(inputs=3, mask="true hides", name="attn_mask")
+
+
+def test_reading_ahead_is_one_failure_and_so_is_what_is_no_number() -> None:
+    x = torch.randn(2, 3, 5)
+    module = nn.Identity()
+    assert reads_ahead(module, lambda module, x: x.cumsum(1), x) == 0
+    assert reads_ahead(module, lambda module, x: x.flip(1), x) == 1
+    assert reads_ahead(module, lambda module, x: x * torch.nan, x) == 1
