@@ -8,7 +8,7 @@ paper:
   year: 2018
   link: https://arxiv.org/abs/1502.05767
 terms:
-  autograd: Records what is computed, and then computes derivatives by walking back through it.
+  autograd (backpropagation): Records a computation, and walks back through it for derivatives.
   chain rule: The derivative of f(g(x)) is the product of the derivatives of f and of g.
   finite difference: An estimate of a derivative, from two values that are a small step apart.
 ---

@@ -8,7 +8,7 @@ paper:
   year: 2016
   link: https://arxiv.org/abs/1508.07909
 terms:
-  byte-pair encoding: Starts from bytes and joins the most frequent pair again and again.
+  byte-pair encoding (BPE): Starts from bytes and joins the most frequent pair again and again.
 ---
 
 If the tokens are [characters](../training/data.py#CharTokenizer), a context of 64 tokens is a line

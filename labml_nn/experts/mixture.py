@@ -11,7 +11,7 @@ paper:
 terms:
   active parameters: The parameters that a model uses for one token.
   expert: One of several feed-forward networks of a layer, used for a part of the tokens.
-  mixture of experts: A layer of many networks, of which each token goes through a few.
+  mixture of experts (MoE): A layer of many networks, of which each token goes through a few.
   router: A linear layer whose scores decide which experts a token goes through.
 ---
 

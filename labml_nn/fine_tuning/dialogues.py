@@ -11,7 +11,7 @@ paper:
 terms:
   chat template: The rule by which messages become one sequence of tokens.
   loss mask: Says which tokens of a text a model is trained to predict.
-  supervised fine-tuning: Goes on training a language model on examples of the wanted answers.
+  supervised fine-tuning (SFT): Goes on training a language model on examples of the wanted answers.
 ---
 
 Ask a language model “what is the capital of peru?”, and it continues with what follows such a

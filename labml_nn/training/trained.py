@@ -4,7 +4,7 @@ title: Weights in Eight Bits
 summary: A trained model in a quarter of the bytes, and how to load it from a file.
 know: ../transformers/models.py
 terms:
-  quantisation: Storing weights as whole numbers of few bits, with a scale to multiply them by.
+  quantisation (quantization): Storing weights as whole numbers of few bits, with a scale.
 ---
 
 A weight is a number of 32 bits, though the model hardly needs the last 24. The [small

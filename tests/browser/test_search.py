@@ -115,6 +115,10 @@ FIRST = [
     ("RoPE", "Rotary Positions"),
     ("perplexity", "Counting Letters"),
     ("Direct Preference Optimization", "Preferences"),
+    ("BPE", "Byte-Pair Encoding"),
+    ("GQA", "Multi-Query and Grouped-Query Attention"),
+    ("MoE", "Mixture of Experts"),
+    ("backprop", "Autograd"),
 ]
 
 

@@ -8,8 +8,8 @@ paper:
   year: 2023
   link: https://arxiv.org/abs/2305.13245
 terms:
-  grouped-query attention: Several heads of queries share a head of keys and values.
-  multi-query attention: All heads of queries share one head of keys and values.
+  grouped-query attention (GQA): Several heads of queries share a head of keys and values.
+  multi-query attention (MQA): All heads of queries share one head of keys and values.
 ---
 
 A model that writes keeps the keys and values of its whole text in a [cache](../kv_cache.py), and
