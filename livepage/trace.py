@@ -20,6 +20,9 @@ from typing import Any
 # The corner of a tensor that the page itself shows.
 ROWS, COLUMNS = 7, 8
 
+# Along these axes one place is like the other. Where another can be rows, they have sliders.
+ALIKE = {"batch_size", "heads"}
+
 # A run of one step has nowhere to go.
 FEWEST_STEPS = 2
 
@@ -112,9 +115,9 @@ def rows_and_columns(
     r"""
     ## Which axes are rows and columns
 
-    Two axes of one kind, `seq_len_q` and `seq_len_k`, belong together; otherwise rows are the first
-    axis and columns the last. Weights are read along the `axis` on which they sum to one. The panel
-    does the same.
+    Two axes of one kind, `seq_len_q` and `seq_len_k`, belong together; otherwise columns are the
+    last axis, and rows the first that isn't `ALIKE`. Weights are read along the `axis` on which
+    they sum to one. The panel does the same.
     """
     long = [at for at, size in enumerate(shape) if size > 1]
     if len(long) < 2:
@@ -122,7 +125,8 @@ def rows_and_columns(
     stems = [re.sub(r"_[a-z]$", "", one) for one in axes]
     pairs = [(one, two) for one, two in combinations(long, 2) if stems[one] == stems[two]]
     if axis is None or shape[axis] < 2:
-        return pairs[0] if pairs else (long[0], long[-1])
+        unlike = [at for at in long[:-1] if axes[at] not in ALIKE]
+        return pairs[0] if pairs else ((unlike or long)[0], long[-1])
     # The other axis of a pair is its sum without this one.
     partners = [one + two - axis for one, two in pairs if axis in (one, two)]
     others = [at for at in long if at != axis]

@@ -66,10 +66,13 @@ export const named = (axes, shape) =>
     .map((size, at) => (axes[at] === String(size) ? `${size}` : `${axes[at]} ${size}`))
     .join(", ");
 
+// Along these axes one place is like the other. Where another can be rows, they have sliders.
+const ALIKE = ["batch_size", "heads"];
+
 // ## Which axes are rows and columns
 //
-// Two axes of one kind, `seq_len_q` and `seq_len_k`, belong together; otherwise rows are the first
-// axis and columns the last. Weights are read along the axis on which they sum to one.
+// Two axes of one kind, `seq_len_q` and `seq_len_k`, belong together; otherwise columns are the last
+// axis, and rows the first that isn't alike. Weights are read along the axis on which they sum to one.
 /** @param {Pick<Drawn, "axes" | "shape" | "axis">} tensor */
 export function shown({ axes, shape, axis }) {
   const long = shape.flatMap((size, at) => (size > 1 ? [at] : []));
@@ -79,7 +82,8 @@ export function shown({ axes, shape, axis }) {
   if (axis !== undefined && shape[axis] > 1)
     return [partner(axis) ?? long.find((at) => at !== axis), axis];
   const first = long.find((at) => partner(at) !== undefined);
-  return first === undefined ? [long[0], long.at(-1)] : [first, partner(first)];
+  if (first !== undefined) return [first, partner(first)];
+  return [long.slice(0, -1).find((at) => !ALIKE.includes(axes[at])) ?? long[0], long.at(-1)];
 }
 
 // ## The place of a number on its scale, from -1 to 1

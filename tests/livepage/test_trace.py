@@ -87,6 +87,8 @@ CASES = [
     (["seq_len_q", "seq_len_k", "batch_size", "heads"], [7, 11, 3, 5], None),
     (["batch_size", "heads", "seq_len_q", "seq_len_k"], [3, 5, 7, 11], 3),
     (["batch_size", "heads", "seq_len_q", "seq_len_k"], [3, 5, 7, 11], None),
+    (["batch_size", "heads", "seq_len", "d_k"], [3, 5, 7, 2], None),
+    (["batch_size", "heads", "d_k"], [3, 5, 2], None),
     (["seq_len", "1", "n_vocab"], [7, 1, 13], 2),
     (["1", "d"], [1, 5], 0),
     (["d"], [5], 0),
@@ -101,4 +103,4 @@ def test_the_panel_has_the_same_rows_and_columns() -> None:
     )
     found = [[None if at < 0 else at for at in pair] for pair in in_node("grid", script, CASES)]
     assert found == [list(rows_and_columns(*case)) for case in CASES]
-    assert found[:4] == [[0, 2], [0, 1], [2, 3], [2, 3]]
+    assert found[:6] == [[0, 2], [0, 1], [2, 3], [2, 3], [2, 3], [0, 2]]
