@@ -164,10 +164,10 @@ def sizes_in(module: nn.Module, *said: dict[str, Any]) -> dict[str, int]:
     r"""
     ## The sizes that a module was made with
 
-    Of what was said, the last counts. An attention that says nothing of heads has one.
+    Of what was said, the last counts. The number of heads is 0 if nobody has said it.
     """
     # These two are needed.
-    found = {"d_model": SIZES["d_model"], "heads": 1}
+    found = {"d_model": SIZES["d_model"], "heads": 0}
 
     # A number of heads may be nobody's argument, but the module remembers it.
     for values in (vars(module), *said):

@@ -17,6 +17,7 @@ With a mask that is never used, the printed loss is
 [0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed), which looks wonderful.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -56,8 +57,9 @@ def findings(
     r"""
     ## Run the tests
 
-    With `read` the cache is tested as well. Padding is not tried, since nobody has said how. Beside
-    what is found stands whether the result was compared with the formula's: “yes”, “no” or “soon”.
+    With `read` the cache is tested as well. Padding is not tried, since nobody has said how. If
+    nobody has said how many heads there are, `heads` is 0. Beside what is found stands whether the
+    result was compared with the formula's: “yes”, “no” or “soon”.
     """
     # A model's text is the one for which the way was found.
     if isinstance(way, ModelWay):
@@ -71,13 +73,19 @@ def findings(
 
     # An attention is called in its way, too. The comparison comes last: to look for the name of a
     # mistake can take a minute, and what the other tests say needn't wait.
-    comparable = orders(named_weights(module, d_model), heads, d_model)
-    found = find_mistakes(module, heads, d_model, way, weights=None, read=read)
+    likely = heads or 1
+    comparable = orders(named_weights(module, d_model), likely, d_model)
+    found = find_mistakes(module, likely, d_model, way, weights=None, read=read)
     yield found, "soon" if comparable else "no"
 
     # With other weights than the formula's there is nothing to compare it with.
     if comparable:
-        yield find_mistakes(module, heads, d_model, way, read=read), "yes"
+        found = find_mistakes(module, likely, d_model, way, read=read)
+        # Another number of heads than one is no mistake, unless somebody has said a number.
+        other = re.search(r"there are (\d+) heads", found.get("comparison", ""))
+        if other and not heads:
+            found = find_mistakes(module, int(other[1]), d_model, way, read=read)
+        yield found, "yes"
 
 
 def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -154,8 +162,7 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
         # What is assumed comes before the tests, which take longer.
         # A cache is known by the name of its argument, and by a result that holds it.
         model = isinstance(way, ModelWay)
-        x = texts(0 if model else d_model)
-        cache, read = reader(module, way, x, answers.get("cache", ""))
+        cache, read = reader(module, way, texts(0 if model else d_model), answers.get("cache", ""))
         assumed |= {"way": vars(way), "model": model, "cache": cache}
         yield {"assumed": assumed}
 

@@ -105,7 +105,7 @@ def test_sizes_above_the_classes_become_those_of_the_test() -> None:
 
 def test_what_is_said_last_of_a_size_counts() -> None:
     module = nn.Identity()
-    assert sizes_in(module)["heads"] == 1
+    assert sizes_in(module)["heads"] == 0
     assert sizes_in(module)["d_model"] == 24
     module.n_heads = 4
     assert sizes_in(module)["heads"] == 4

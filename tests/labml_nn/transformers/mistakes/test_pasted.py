@@ -408,6 +408,25 @@ def test_other_weights_than_the_formulas_are_compared_with_nothing() -> None:
         assert told["compared"] == "no"
 
 
+def test_a_number_of_heads_that_nobody_has_said_is_no_mistake() -> None:
+    text = CONFIGURED.replace("(self, config)", "(self, n_embd, parts)").replace(
+        "self.n_head = config.n_head", "self.parts = parts; config = self"
+    )
+    text = text.replace("self.n_head", "self.parts").replace("config.block_size", "16")
+    text = text.replace("config.bias", "True").replace("config.dropout", "0.1")
+    text = text.replace("config.n_embd", "n_embd")
+    parts = {"arguments": {"parts": "4"}}
+    assert checked(text, parts)["found"] == []
+    (one,) = checked(text.replace("k.size(-1)", "C"), parts)["found"]
+    assert one["sentence"] == "the scores are divided by the root of the whole width"
+    # A number that was said counts: this class splits in four whatever it is told.
+    said = text.replace("parts", "n_head").replace(
+        "self.n_head = n_head", "self.parts = 4; n_head = 4"
+    )
+    said = said.replace("self.n_head", "self.parts")
+    assert checked(said)["found"][0]["sentence"] == "there are 4 heads, not 3"
+
+
 def test_what_needs_no_comparison_is_told_before_it() -> None:
     wrong = KEPT.replace("if self.causal", "if False").replace("weights @ v", "weights @ v**2")
     told = [one for one in pasted.check(wrong, {}) if "found" in one]

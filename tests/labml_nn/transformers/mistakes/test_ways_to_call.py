@@ -170,3 +170,8 @@ def test_reading_ahead_is_one_failure_and_so_is_what_is_no_number() -> None:
     assert reads_ahead(module, lambda module, x: x.cumsum(1), x) == 0
     assert reads_ahead(module, lambda module, x: x.flip(1), x) == 1
     assert reads_ahead(module, lambda module, x: x * torch.nan, x) == 1
+    # One feature is enough, in either direction.
+    for sign in (1, -1):
+        one = sign * (torch.arange(5) == 3)
+        found = reads_ahead(module, lambda module, x, one=one: x + one * x.shape[1], x)
+        assert (found, type(found)) == (1, int)
