@@ -127,9 +127,10 @@ def test_alibi_with_four_heads_passes() -> None:
 
 
 def test_linear_attention_is_of_another_kind_and_its_properties_hold() -> None:
-    linear = LinearAttention(*sizes)
-    assert list(find_mistakes(linear, HEADS, D_MODEL, call=at_the_seam)) == ["comparison"]
-    check_attention(linear, HEADS, D_MODEL, call=at_the_seam, weights=None)
+    # The search for a name goes through all there is. A narrow one has fewer ways to be cut.
+    linear = LinearAttention(3, 15)
+    assert list(find_mistakes(linear, 3, 15, call=at_the_seam)) == ["comparison"]
+    check_attention(linear, 3, 15, call=at_the_seam, weights=None)
 
 
 def test_a_tuple_and_a_failing_call_are_told_in_a_sentence() -> None:
