@@ -244,6 +244,7 @@ def made_pages(site: Site) -> list[Page]:
     """
     links = site.links
     twins = {result.uri: twin.of_result(result, links) for result in links.results.values()}
+    twins |= twin.of_lists(links)
     made = [*result_pages.pages(links), *lists.pages(links)]
     return [replace(page, twin=twins.get(page.uri, "")) for page in made]
 

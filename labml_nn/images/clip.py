@@ -48,10 +48,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from labml_nn.images.digits import Pairs
-from labml_nn.images.vit import ViT
-from labml_nn.transformers.feed_forward import FeedForward
+from labml_nn.images.vit import ViT, layers_of
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from labml_nn.transformers.models import Encoder, TransformerLayer
 
 
 class TextEncoder(nn.Module):
@@ -84,20 +82,7 @@ class TextEncoder(nn.Module):
         self.positions = nn.Parameter(0.3 * torch.randn(seq_len, 1, d_model))
 
         # The layers are those of the image encoder.
-        self.encoder = Encoder(
-            (
-                TransformerLayer(
-                    d_model=d_model,
-                    # The causal mask comes with the call: each position knows the text up to
-                    # itself.
-                    self_attn=attention(heads, d_model, 0.0),
-                    feed_forward=FeedForward(d_model, d_ff, 0.0, nn.GELU),
-                    dropout_prob=0.0,
-                )
-                for _ in range(n_layers)
-            ),
-            d_model,
-        )
+        self.encoder = layers_of(d_model, heads, n_layers, d_ff, attention)
 
     def forward(self, tokens: Tensor) -> Tensor:
         r"""

@@ -62,6 +62,35 @@ def patches(images: Tensor, size: int) -> Tensor:
     return squares.permute(1, 3, 0, 2, 4).flatten(3).flatten(0, 1)
 
 
+def layers_of(
+    d_model: int,
+    heads: int,
+    n_layers: int,
+    d_ff: int,
+    attention: Callable[[int, int, float], nn.Module],
+) -> Encoder:
+    r"""
+    ## The layers
+
+    Those of a language model, without dropout. [Texts](clip.py#TextEncoder) get the same ones.
+    """
+    return Encoder(
+        (
+            # Each layer is made by a call of its own, so it has weights of its own.
+            TransformerLayer(
+                d_model=d_model,
+                # The mask comes with the call: none for an image, in which every patch may look at
+                # every other one, and a causal one for a text.
+                self_attn=attention(heads, d_model, 0.0),
+                feed_forward=FeedForward(d_model, d_ff, 0.0, nn.GELU),
+                dropout_prob=0.0,
+            )
+            for _ in range(n_layers)
+        ),
+        d_model,
+    )
+
+
 class ViT(nn.Module):
     r"""
     ## Vision transformer
@@ -127,19 +156,8 @@ class ViT(nn.Module):
         # [0.914](../../results/images.json#tables.models.positions%20start%20at%200.02.accuracy).
         self.positions = nn.Parameter(0.3 * torch.randn(1 + n_patches, 1, d_model))
 
-        # The layers of a language model, without dropout. Only the mask will be missing.
-        self.encoder = Encoder(
-            (
-                TransformerLayer(
-                    d_model=d_model,
-                    self_attn=attention(heads, d_model, 0.0),
-                    feed_forward=FeedForward(d_model, d_ff, 0.0, nn.GELU),
-                    dropout_prob=0.0,
-                )
-                for _ in range(n_layers)
-            ),
-            d_model,
-        )
+        # The class token and the registers go through the same layers as the patches.
+        self.encoder = layers_of(d_model, heads, n_layers, d_ff, attention)
 
     def forward(self, images: Tensor) -> Tensor:
         r"""

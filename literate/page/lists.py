@@ -10,7 +10,8 @@ whose `__init__.py` is empty gets a home page, too: the list of its pages.
 """
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from literate.page.links import Links, relative
 from literate.page.page import Page
@@ -23,9 +24,36 @@ HOME, PAPERS, TERMS = "index.md", "papers.md", "terms.md"
 
 Part = Mapping[str, str | list[str]]
 Parts = list[Part]
+# The address of a page, seen from a list. Both are given by where they are.
+Address = Callable[[str, str], str]
+
+
+@dataclass(frozen=True)
+class Listed:
+    r"""
+    ## One list
+
+    * `parts` are its sections, each with a name and entries in Markdown
+    """
+
+    uri: str
+    title: str
+    summary: str
+    parts: Parts
+    problems: tuple[Problem, ...] = ()
 
 
 def pages(links: Links) -> Iterator[Page]:
+    r"""
+    ## The pages of the lists
+    """
+    template = TEMPLATES.get_template("list.md.jinja")
+    for listed in lists(links, lambda _, uri: relative("", uri)):
+        markdown = template.render(title=listed.title, summary=listed.summary, parts=listed.parts)
+        yield Page(listed.uri, listed.title, listed.summary, markdown, {}, listed.problems)
+
+
+def lists(links: Links, address: Address) -> Iterator[Listed]:
     r"""
     ## The lists of a site
 
@@ -34,43 +62,51 @@ def pages(links: Links) -> Iterator[Page]:
     """
     matters = {path: of_source(source)[0] for path, source in links.pages.items()}
     taken = {*links.uris.values(), *links.documents.values()}
+
+    def seen_from(uri: str) -> Mapping[str, str]:
+        return {path: address(uri, links.uri(path)) for path in matters}
+
     if HOME not in taken and links.pages:
         title = ", ".join(dict.fromkeys(path.partition("/")[0] for path in links.pages))
         summary = "All pages, in the order of their files."
-        yield _page(HOME, title, summary, list(_folders(matters, links)), ())
-    papers = list(_papers(matters, links))
+        yield Listed(HOME, title, summary, list(_folders(matters, links, seen_from(HOME))))
+    papers = list(_papers(matters, seen_from(PAPERS)))
     if papers and PAPERS not in taken:
-        yield _page(PAPERS, "Papers", "The papers that the pages implement, by year.", papers, ())
-    terms, problems = _terms(matters, links)
+        yield Listed(PAPERS, "Papers", "The papers that the pages implement, by year.", papers)
+    terms, problems = _terms(matters, seen_from(TERMS))
     if terms and TERMS not in taken:
-        yield _page(TERMS, "Terms", "The terms of the pages, from A to Z.", terms, problems)
+        yield Listed(TERMS, "Terms", "The terms of the pages, from A to Z.", terms, problems)
 
 
-def _folders(matters: dict[str, FrontMatter], links: Links) -> Iterator[Part]:
+def _folders(
+    matters: dict[str, FrontMatter], links: Links, addresses: Mapping[str, str]
+) -> Iterator[Part]:
     by_folder: dict[str, list[str]] = {}
     for path, matter in matters.items():
-        shown = f"[{literal(title_of(links.pages[path]))}]({relative('', links.uri(path))})"
+        shown = f"[{literal(title_of(links.pages[path]))}]({addresses[path]})"
         entry = f"{shown}: {literal(matter.summary)}" if matter.summary else shown
         by_folder.setdefault(posixpath.dirname(path), []).append(entry)
     for folder, entries in by_folder.items():
         yield {"name": literal(folder), "entries": entries}
 
 
-def _papers(matters: dict[str, FrontMatter], links: Links) -> Iterator[Part]:
+def _papers(matters: dict[str, FrontMatter], addresses: Mapping[str, str]) -> Iterator[Part]:
     # Several pages can implement the same paper.
     by_year: dict[str, dict[str, list[str]]] = {}
     for path, matter in matters.items():
         if matter.paper:
             paper = matter.paper
             words = f"[{literal(paper['title'])}]({paper['link']}), {literal(paper['authors'])}"
-            shown = f"[{literal(matter.title)}]({relative('', links.uri(path))})"
+            shown = f"[{literal(matter.title)}]({addresses[path]})"
             by_year.setdefault(paper["year"], {}).setdefault(words, []).append(shown)
     for year in sorted(by_year):
         entries = [f"{words}: {', '.join(works)}" for words, works in by_year[year].items()]
         yield {"name": year, "entries": sorted(entries)}
 
 
-def _terms(matters: dict[str, FrontMatter], links: Links) -> tuple[Parts, tuple[Problem, ...]]:
+def _terms(
+    matters: dict[str, FrontMatter], addresses: Mapping[str, str]
+) -> tuple[Parts, tuple[Problem, ...]]:
     explained: dict[str, str] = {}
     problems = []
     by_letter: dict[str, list[str]] = {}
@@ -80,13 +116,7 @@ def _terms(matters: dict[str, FrontMatter], links: Links) -> tuple[Parts, tuple[
         if other != path:
             told = f"the term `{term}` is explained by `{other}` already; keep one of the two."
             problems.append(Problem(path, 1, told))
-        shown = f"[{literal(term)}]({relative('', links.uri(path))}): {matters[path].terms[term]}"
+        shown = f"[{literal(term)}]({addresses[path]}): {matters[path].terms[term]}"
         by_letter.setdefault(term[0].upper(), []).append(shown)
     letters: Parts = [{"name": letter, "entries": by_letter[letter]} for letter in by_letter]
     return letters, tuple(problems)
-
-
-def _page(uri: str, title: str, summary: str, parts: Parts, problems: tuple[Problem, ...]) -> Page:
-    template = TEMPLATES.get_template("list.md.jinja")
-    markdown = template.render(title=title, summary=summary, parts=parts)
-    return Page(uri, title, summary, markdown, {}, problems)

@@ -76,7 +76,7 @@ def overview(links: Links) -> Page:
     r"""
     ## The list of all results
     """
-    uri = f"{links.recorded}/index.md"
+    uri = place_of_overview(links)
     at = Spot("", uri, links)
     rows = [
         [
@@ -92,6 +92,13 @@ def overview(links: Links) -> Page:
     heads = ["Result", "Command", "Day", "Machine", "Changed since"]
     shown = HTML.plain(HTML.table(heads, rows, [False] * len(heads)))
     return _page(uri, TITLE, SUMMARY, {}, facts=[], text=TEXT, parts=[{"name": "", "shown": shown}])
+
+
+def place_of_overview(links: Links) -> str:
+    r"""
+    ## Where the list of all results is
+    """
+    return f"{links.recorded}/index.md"
 
 
 def _page(

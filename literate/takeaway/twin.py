@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from literate.measuring.measure import Measurement
 from literate.page.exhibit import caption_of
 from literate.page.links import Links, folder, relative
+from literate.page.lists import Listed, lists
 from literate.page.page import Page
+from literate.page.result_pages import SUMMARY, TITLE, place_of_overview
 from literate.reading.front_matter import of_source, opening, title_of
 from literate.reading.rows import Note, Row, rows
 from literate.reading.source import Source
@@ -139,6 +141,34 @@ def of_result(result: Result, links: Links) -> str:
         f"* Figure: {caption_of(result, f'figures.{name}').words}" for name in result.figures
     ]
     parts += ["## Figures", "\n".join(figures)] if figures else []
+    return "\n\n".join(parts) + "\n"
+
+
+def of_lists(links: Links) -> dict[str, str]:
+    r"""
+    ## The twins of the pages that list others
+
+    Of terms, of papers, and of results, by where these pages are.
+    """
+
+    def between(uri: str, to: str) -> str:
+        return relative(folder(uri), place(to))
+
+    twins = {listed.uri: _listed(listed) for listed in lists(links, between)}
+    uri = place_of_overview(links)
+    entries = [
+        f"* [{result.title}]({between(uri, result.uri)}): `{result.command}`, {result.made}, "
+        f"{records.machine(result)}"
+        for result in links.results.values()
+    ]
+    parts = [f"# {TITLE}", SUMMARY, "\n".join(entries)]
+    return {**twins, uri: "\n\n".join(parts) + "\n"}
+
+
+def _listed(listed: Listed) -> str:
+    parts = [f"# {listed.title}", listed.summary]
+    for part in listed.parts:
+        parts += [f"## {part['name']}", "\n".join(f"* {entry}" for entry in part["entries"])]
     return "\n\n".join(parts) + "\n"
 
 

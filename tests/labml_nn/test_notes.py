@@ -37,7 +37,6 @@ LONGER = {
     "labml_nn/pretrained/gpt2_experiment.py": 109,
     "labml_nn/pretrained/llama3.py": 115,
     "labml_nn/reinforcement/grpo_experiment.py": 107,
-    "labml_nn/transformers/basic/labml_experiment.py": 101,
 }
 
 # The order of arguments, everywhere. Each constructor leaves out what it doesn't have.

@@ -31,12 +31,13 @@ itself](../../../results/recipes.json#tables.losses)
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from time import monotonic
 from urllib.request import urlopen
 
 import torch
 from torch import Tensor, nn
 
-from labml_nn.training.data import RandomWindows, prepare
+from labml_nn.training.data import CharTokenizer, RandomWindows, prepare
 from labml_nn.training.loop import adamw, evaluate, train
 from labml_nn.training.sampling import write
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
@@ -99,6 +100,44 @@ def read_text(corpus: str) -> str:
     return "".join(path.read_text(encoding="utf-8") for path in sorted(modules))
 
 
+def reporting(
+    losses: list[float], model: nn.Module, tokenizer: CharTokenizer, steps: int, seq_len: int
+) -> Callable[[int, Tensor], None]:
+    r"""
+    ## What is said on the way
+
+    Makes the function that [training](#fit) calls after each step. It adds the loss to `losses`.
+    """
+    # The minutes that are left follow from those that have passed since now.
+    began = monotonic()
+
+    def after_step(step: int, loss: Tensor) -> None:
+        # As plain numbers, which can be drawn.
+        losses.append(loss.item())
+
+        # Ten times in the whole run, a line of text, and how long the other steps will take.
+        if step % max(1, steps // 10) == 0:
+            sample = write(model, tokenizer, "\n", 60, seq_len, 0.8)
+            left = (monotonic() - began) / 60 / step * (steps - step)
+            print(f"step {step:5,}  loss {loss.item():.3f}  {left:.1f} minutes left  {sample!r}")
+
+    return after_step
+
+
+def draw_curve(losses: list[float]) -> None:
+    r"""
+    ## The loss curve
+    """
+    # Only a notebook needs matplotlib.
+    import matplotlib.pyplot as plt
+
+    # A point for each step, from left to right.
+    plt.plot(losses)
+    plt.xlabel("step")
+    plt.ylabel("loss, nats a character")
+    plt.show()
+
+
 def notebook(
     corpus: str = "shakespeare", steps: int = 0, seed: int = 1, sample_length: int = 500
 ) -> None:
@@ -138,31 +177,13 @@ def notebook(
 
     # ### Training
     # The loss of each step, and now and then what the model would write.
-    from time import monotonic
-
-    losses = []
-    began = monotonic()
-
-    def after_step(step: int, loss: Tensor) -> None:
-        # As plain numbers, which can be drawn.
-        losses.append(loss.item())
-
-        # Ten times in the whole run, a line of text, and how long the other steps will take.
-        if step % max(1, steps // 10) == 0:
-            sample = write(model, tokenizer, "\n", 60, seq_len, 0.8)
-            left = (monotonic() - began) / 60 / step * (steps - step)
-            print(f"step {step:5,}  loss {loss.item():.3f}  {left:.1f} minutes left  {sample!r}")
-
+    losses: list[float] = []
+    after_step = reporting(losses, model, tokenizer, steps, seq_len)
     fit(model, training.to(device), steps, seq_len, batch_size, seed, after_step)
 
     # ### The loss curve
     # The loss of single batches goes up and down, because some texts are harder than others.
-    import matplotlib.pyplot as plt
-
-    plt.plot(losses)
-    plt.xlabel("step")
-    plt.ylabel("loss, nats a character")
-    plt.show()
+    draw_curve(losses)
 
     # ### How good is it?
     # Over the whole validation text, which the model has not seen.
@@ -178,6 +199,8 @@ def notebook(
     beginning = "First Citizen:"
     model(tokenizer.encode(beginning).unsqueeze(1).to(device))
     weights = model.encoder.layers[-1].self_attn.attn[:, :, 0, 0]
+    import matplotlib.pyplot as plt
+
     plt.imshow(weights.tolist(), cmap="Blues")
     plt.xticks(range(len(beginning)), list(beginning))
     plt.yticks(range(len(beginning)), list(beginning))

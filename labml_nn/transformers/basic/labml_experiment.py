@@ -53,7 +53,6 @@ class Configs(TrainingLoopConfigs):
 
     # The loop: its steps, and after how many steps numbers are written and a line is ended.
     loop_count: int = 2000
-    loop_step: int = 1
 
     # The loss of every step would fill the screen.
     log_write_interval: int = 10

@@ -39,7 +39,7 @@ from labml_nn.optimizers.schedules import linear
 from labml_nn.training.data import RandomWindows, prepare
 from labml_nn.training.loop import evaluate, train
 from labml_nn.training.sampling import write
-from labml_nn.transformers.basic.autoregressive_experiment import read_text
+from labml_nn.transformers.basic.autoregressive_experiment import draw_curve, read_text, reporting
 from labml_nn.transformers.modern.model import ModernTransformer
 
 
@@ -131,29 +131,15 @@ def notebook(
     # ### Training
     # The loss of each step, and ten times what the model would write and how long the other steps
     # will take.
-    from time import monotonic
-
-    losses = []
-    began = monotonic()
-
-    def after_step(step: int, loss: Tensor) -> None:
-        losses.append(loss.item())
-        if step % max(1, steps // 10) == 0:
-            sample = write(model, tokenizer, "\n", 60, seq_len, 0.8)
-            left = (monotonic() - began) / 60 / step * (steps - step)
-            print(f"step {step:5,}  loss {loss.item():.3f}  {left:.1f} minutes left  {sample!r}")
+    losses: list[float] = []
+    after_step = reporting(losses, model, tokenizer, steps, seq_len)
 
     # The text goes to the device once, and not batch by batch.
     fit(model, training.to(device), steps, seq_len, batch_size, seed, after_step)
 
     # ### How good is it?
     # The loss of each batch, and then over the whole validation text, which the model has not seen.
-    import matplotlib.pyplot as plt
-
-    plt.plot(losses)
-    plt.xlabel("step")
-    plt.ylabel("loss, nats a character")
-    plt.show()
+    draw_curve(losses)
     print(f"validation loss {evaluate(model, validation, seq_len):.3f}")
 
     # ### What it writes

@@ -48,8 +48,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.mha import PrepareForMultiHeadAttention, causal_mask
+from labml_nn.transformers.mha import causal_mask
 from labml_nn.transformers.rms_norm import rms_norm
+from labml_nn.transformers.variants.linear_attention import LinearAttention
 
 
 def delta_steps(inputs: tuple[Tensor, ...], state: Tensor) -> tuple[Tensor, Tensor]:
@@ -129,31 +130,22 @@ def delta_chunks(
     return torch.cat(results, dim=2).permute(2, 0, 1, 3), state
 
 
-class DeltaRuleAttention(nn.Module):
+class DeltaRuleAttention(LinearAttention):
     r"""
     ## Attention by the delta rule
 
-    Takes the place of causal [multi-head attention](../mha.py#MultiHeadAttention).
+    Takes the place of causal [multi-head attention](../mha.py#MultiHeadAttention). Its layers are
+    those of [linear attention](linear_attention.py#LinearAttention), and two more.
     """
 
     def __init__(
         self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
     ) -> None:
         r"""
-        * `heads` is the number of heads; it must divide `d_model`
-        * `d_model` is the number of features that come in and go out
-        * `dropout_prob` is the probability that a feature of a head's result is dropped
-        * `bias` is whether the four projections add learned numbers
+        The arguments are those of linear attention. `bias` is for the four projections that it has.
         """
-        super().__init__()
-
-        # The layers of any attention. There is no scale, no softmax and no mask, so nothing else is
-        # inherited.
-        self.query = PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias)
-        self.key = PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias)
-        self.value = PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias)
-        self.output = nn.Linear(d_model, d_model, bias=bias)
-        self.dropout = nn.Dropout(dropout_prob)
+        # Queries, keys, values and the output.
+        super().__init__(heads, d_model, dropout_prob, bias)
 
         # One decay and one share for each head, so heads can remember for different times.
         self.decay = nn.Linear(d_model, heads)
