@@ -4,6 +4,7 @@ The GPU that isn't there refuses what CUDA refuses, counts right, and runs each 
 `test_fake_gpu.py` runs this in a process of its own.
 """
 
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import torch
 from torch import nn
 
 from benchmarks.fake_gpu import GIB, T4, Card, fake_gpu
-from benchmarks.notebook_counts import FOLDER, chooses_a_gpu, run
+from benchmarks.notebook_counts import FILE, FOLDER, chooses_a_gpu, run, trains
 from labml_nn.training.data import tiny_shakespeare
 from labml_nn.transformers.modern.experiment import muon_and_adamw
 from labml_nn.transformers.modern.model import ModernTransformer
@@ -65,6 +66,12 @@ def test_a_notebook_runs_where_there_is_a_gpu(
     assert counts.peak < T4.memory / GIB * GIB
     tensors = [one for one in names.values() if isinstance(one, nn.Module | torch.Tensor)]
     assert not any(torch.bfloat16 in _types(one) for one in tensors)
+
+
+def test_the_head_of_each_says_what_it_takes() -> None:
+    counted = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    names = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in ON_GPU if trains(path)]
+    assert [name for name in names if "gpu" not in counted.get(f"labml_nn/{name}.py", {})] == []
 
 
 def _types(value: nn.Module | torch.Tensor) -> set[torch.dtype]:
