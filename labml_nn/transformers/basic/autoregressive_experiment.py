@@ -117,25 +117,12 @@ def reporting(
 
         # Ten times in the whole run, a line of text, and how long the other steps will take.
         if step % max(1, steps // 10) == 0:
+            # As cautious as the sample in the end.
             sample = write(model, tokenizer, "\n", 60, seq_len, 0.8)
             left = (monotonic() - began) / 60 / step * (steps - step)
             print(f"step {step:5,}  loss {loss.item():.3f}  {left:.1f} minutes left  {sample!r}")
 
     return after_step
-
-
-def draw_curve(losses: list[float]) -> None:
-    r"""
-    ## The loss curve
-    """
-    # Only a notebook needs matplotlib.
-    import matplotlib.pyplot as plt
-
-    # A point for each step, from left to right.
-    plt.plot(losses)
-    plt.xlabel("step")
-    plt.ylabel("loss, nats a character")
-    plt.show()
 
 
 def notebook(
@@ -183,7 +170,12 @@ def notebook(
 
     # ### The loss curve
     # The loss of single batches goes up and down, because some texts are harder than others.
-    draw_curve(losses)
+    import matplotlib.pyplot as plt
+
+    plt.plot(losses)
+    plt.xlabel("step")
+    plt.ylabel("loss, nats a character")
+    plt.show()
 
     # ### How good is it?
     # Over the whole validation text, which the model has not seen.
@@ -199,8 +191,6 @@ def notebook(
     beginning = "First Citizen:"
     model(tokenizer.encode(beginning).unsqueeze(1).to(device))
     weights = model.encoder.layers[-1].self_attn.attn[:, :, 0, 0]
-    import matplotlib.pyplot as plt
-
     plt.imshow(weights.tolist(), cmap="Blues")
     plt.xticks(range(len(beginning)), list(beginning))
     plt.yticks(range(len(beginning)), list(beginning))

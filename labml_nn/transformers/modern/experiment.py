@@ -39,7 +39,7 @@ from labml_nn.optimizers.schedules import linear
 from labml_nn.training.data import RandomWindows, prepare
 from labml_nn.training.loop import evaluate, train
 from labml_nn.training.sampling import write
-from labml_nn.transformers.basic.autoregressive_experiment import draw_curve, read_text, reporting
+from labml_nn.transformers.basic.autoregressive_experiment import read_text, reporting
 from labml_nn.transformers.modern.model import ModernTransformer
 
 
@@ -139,7 +139,12 @@ def notebook(
 
     # ### How good is it?
     # The loss of each batch, and then over the whole validation text, which the model has not seen.
-    draw_curve(losses)
+    import matplotlib.pyplot as plt
+
+    plt.plot(losses)
+    plt.xlabel("step")
+    plt.ylabel("loss, nats a character")
+    plt.show()
     print(f"validation loss {evaluate(model, validation, seq_len):.3f}")
 
     # ### What it writes
