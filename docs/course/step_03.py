@@ -50,9 +50,8 @@ def model(tokens):
         code = contexts(tokens, length)
         row = torch.searchsorted(known, code.contiguous()).clamp(max=len(known) - 1)
         # A context with many different letters after it relies more on the shorter one.
-        found = counts[row]
-        different = (found > 0).sum(dim=-1, keepdim=True)
-        mixed = (found + different * p) / (found.sum(dim=-1, keepdim=True) + different)
+        different = (counts[row] > 0).sum(dim=-1, keepdim=True)
+        mixed = (counts[row] + different * p) / (counts[row].sum(dim=-1, keepdim=True) + different)
         p = torch.where((known[row] == code).unsqueeze(-1), mixed, p)
     return p.log()
 

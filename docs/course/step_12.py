@@ -83,10 +83,8 @@ def rotate(x, start):
     """Rotates pairs of features, `[seq_len, batch_size, heads, d_k]`, more at each position."""
     frequencies = 10_000 ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
     angles = torch.arange(start, start + len(x))[:, None, None, None] * frequencies
-    a, b = x.chunk(2, dim=-1)
-    cos = angles.cos()
-    sin = angles.sin()
-    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+    turned = torch.complex(*x.chunk(2, dim=-1)) * torch.polar(torch.ones_like(angles), angles)
+    return torch.cat([turned.real, turned.imag], dim=-1)
 
 
 class Model(nn.Module):
