@@ -46,7 +46,7 @@ def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
     assert page.lines == code
     lines = page.all.iterfind(".//span[@class='line']")
     shapes = {line.get("id"): one.get("data-shape") for line in lines for one in line.iter("i")}
-    assert shapes == {"L14": "query, key i b d", "L21": "i i b", "L29": "i b d", "L30": "→ i i b"}
+    assert shapes == {"L14": "query, key i b d", "L21": "i j b", "L29": "i b d", "L30": "→ i i b"}
     claims = ["[seq_len, batch_size, d_k]", *["[seq_len, seq_len, batch_size]"] * 2]
     assert page.texts(".//code[@class='claim']") == claims
     assert "scores" in page.values("id")
