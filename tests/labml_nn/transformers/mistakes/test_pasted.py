@@ -417,6 +417,9 @@ def test_a_number_of_heads_that_nobody_has_said_is_no_mistake() -> None:
     text = text.replace("config.n_embd", "n_embd")
     parts = {"arguments": {"parts": "4"}}
     assert checked(text, parts)["found"] == []
+    single = checked(text, {"arguments": {"parts": "1"}})
+    assert single["found"] == []
+    assert single["compared"] == "yes"
     (one,) = checked(text.replace("k.size(-1)", "C"), parts)["found"]
     assert one["sentence"] == "the scores are divided by the root of the whole width"
     # A number that was said counts: this class splits in four whatever it is told.
@@ -425,6 +428,12 @@ def test_a_number_of_heads_that_nobody_has_said_is_no_mistake() -> None:
     )
     said = said.replace("self.n_head", "self.parts")
     assert checked(said)["found"][0]["sentence"] == "there are 4 heads, not 3"
+
+
+def test_a_cache_is_read_whatever_the_heads_are_called() -> None:
+    text = CACHED.replace("n_heads", "parts").replace("diagonal=S - T", "diagonal=0")
+    found = checked(text, BATCH_FIRST | {"arguments": {"parts": "2"}})["found"]
+    assert [one["test"] for one in found] == ["cache_agrees"]
 
 
 def test_what_needs_no_comparison_is_told_before_it() -> None:
