@@ -9,7 +9,7 @@ summary: A model that sorts one question in three gets no more answers, only whe
 questions, and a [verifier](verifier.py). **Out:** a model that sorts
 [51.2 %](../../results/grpo.json#tables.ways.GRPO.greedy) after 200 steps of [GRPO](grpo.py), and
 has not been shown one more answer. A step draws 8 answers to each of 16 questions. The 200 steps
-take [11.8](../../results/grpo.json#tables.ways.GRPO.seconds) seconds of one core.
+take [11.9](../../results/grpo.json#tables.ways.GRPO.seconds) seconds of one core.
 
 [What each training comes to after 200 steps, or 400 if each draw is used four times: means of three
 seeds](../../results/grpo.json#tables.ways)
