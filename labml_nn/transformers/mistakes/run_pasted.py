@@ -10,10 +10,6 @@ doesn't even use. Neither is a mistake of the attention.
 
 **In:** a text. **Out:** the names that it defines. The [next page](pasted_text.py) looks for the
 classes among them.
-
-With a mask that is never used, the printed loss is
-[0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed), whatever the file of the
-attention imports.
 """
 
 import ast
@@ -56,7 +52,7 @@ class Missing:
         r"""
         It raises an error that says what is here.
         """
-        # It says what to do without: there is PyTorch.
+        # The reader can then write it with what is here.
         raise ImportError(
             f"{self.name} is not here. There is Python’s library, and what lessons use of PyTorch"
         )
@@ -89,7 +85,7 @@ def without_missing(text: str) -> tuple[ast.Module, dict[str, Missing]]:
 
     # Imports of the outermost level only: others may have a `try` around them.
     for node in tree.body:
-        # (A class, a number, a docstring.)
+        # A class, a number or a docstring stays as it is.
         if not isinstance(node, ast.Import | ast.ImportFrom):
             body.append(node)
             continue
@@ -102,7 +98,7 @@ def without_missing(text: str) -> tuple[ast.Module, dict[str, Missing]]:
             if is_here(alone):
                 body.append(alone)
                 continue
-            # Else it gets a stand-in. (`import a.b` makes a name of `a` alone.)
+            # What isn't here gets a stand-in. `import a.b` makes the name `a` alone.
             origin = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             name = one.asname or one.name.partition(".")[0]
             missing[name] = Missing(".".join([*origin, one.name]).strip("."))
