@@ -57,7 +57,7 @@ setup(
         "labml_nn.training": ["tiny_shakespeare.txt"],
         "literate": ["settings.json"],
         "literate.reading": ["front_matter.json"],
-        "literate.engines": ["*.mjs", "theme/**/*"],
+        "literate.engines": ["theme/**/*"],
         "literate.results": ["schema.json"],
         "livepage": ["assets/*"],
         "livepage.edit": ["build.mjs", "scripts/*"],

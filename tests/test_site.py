@@ -205,21 +205,3 @@ def test_a_served_notebook_leads_to_the_pages_that_it_is_made_from(site: Path) -
         path, _, anchor = link.partition("#")
         page = Document(site / path / "index.html")
         assert not anchor or anchor in page.ids, link
-
-
-def test_the_style_sheets_kept_every_variable_that_they_ask_for(site: Path) -> None:
-    # What the pages don't use is dropped from the theme's sheets; its icons are variables, too.
-    def named(pattern: str, *places: str) -> set[str]:
-        files = (file for place in places for file in site.glob(place))
-        return {
-            name for file in files for name in re.findall(pattern, file.read_text(encoding="utf-8"))
-        }
-
-    sheets = "assets/**/*.css"
-    asked = named(r"var\((--[\w-]+)\)", sheets)
-    given = named(r"(--[\w-]+)\s*:", sheets, "transformers/mha/index.html")
-    set_by_scripts = named(r"--[a-z][\w-]+", "assets/**/*.js")
-
-    assert "--md-default-fg-color" in asked
-    assert asked <= given | set_by_scripts
-    assert "--md-status--deprecated" not in given, "nothing was dropped"
