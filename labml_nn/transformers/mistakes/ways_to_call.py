@@ -173,8 +173,8 @@ def best_of(
                 failed = f"{type(error).__name__}: {error}"
                 line = failed_line(error)
             continue
-        # Of equally good ones the first, since the likelier ways come first: batch first, and a mask
-        # that is used.
+        # Of equally good ones the first, since the likelier ways come first: batch first, and a
+        # mask that is used.
         if wrong < fewest:
             best = way
             fewest = wrong
