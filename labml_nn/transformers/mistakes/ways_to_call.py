@@ -13,9 +13,8 @@ right under one reading of its mask is not to be called wrong under another.
 **In:** a module that somebody else has written. **Out:** a [way](ways_to_call.py#Way) to call it.
 It is shown, and can be corrected on [the next page](pasted.py).
 
-With a mask that is upside down, everything runs, and every shape is right. The printed loss is
-[0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed) if a mask isn't used at
-all.
+With a mask that is read upside down, everything runs and every shape is right: no error says which
+meaning is meant. So each way is judged by what comes out.
 """
 
 import copy
@@ -43,7 +42,7 @@ def output_in(result: Any, x: Tensor) -> Any:
     parts = [*result.values()] if isinstance(result, dict) else result
     parts = parts if isinstance(parts, tuple | list) else [parts]
 
-    # The first of several.
+    # Of several tensors with that shape the first is taken.
     fits = [one for one in parts if isinstance(one, Tensor) and one.shape == x.shape]
     # If nothing has that shape, there will be more to say about it.
     return [*fits, *parts][0]
@@ -124,9 +123,10 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
     every = {
         "layout": LAYOUTS,
         "inputs": [max(1, len(named))],
-        # A mask may have four shapes, and is the first of several.
+        # A mask may have four shapes.
         "mask": meanings,
         "shape": SHAPES,
+        # Of several arguments for masks the first is tried.
         "name": masks[:1] or [""],
     }
     # What was said is no longer tried.
