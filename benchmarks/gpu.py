@@ -1,31 +1,39 @@
 r"""
 What only a GPU can tell: do the notebooks run there, how long, and with how much memory?
 
-In at most eight minutes, in this order: the experiment in full, the preset for a GPU against the
-published loss of nanoGPT, and 20 steps of every notebook that has a branch for a GPU. Each line has
-what was measured beside what was counted for a T4, in `labml_nn/notebooks.toml`. What there is no
-time for is said, and left out.
+In at most eight minutes, in this order: the experiment in full, the preset for a GPU with three
+seeds, nanoGPT for the first thousand of its steps, and 20 steps of every notebook that has a branch
+for a GPU. Each notebook has what was measured beside what was counted for a T4, in
+`labml_nn/notebooks.toml`. What there is no time for is said, and left out.
 
-    python -m benchmarks.gpu        # on a machine with a CUDA GPU; writes results/gpu.json
-    python -m benchmarks.gpu --dry  # without one: the same program on the GPU that isn't there
+    python -m benchmarks.gpu                # on a machine with a CUDA GPU; writes results/gpu.json
+    python -m benchmarks.gpu --nanogpt DIR  # beside nanoGPT; DIR is a checkout of it
+    python -m benchmarks.gpu --dry          # without a GPU: the same, on one that isn't there
 
 A dry run computes nothing on a GPU and writes nothing: it shows that the program starts.
 """
 
 import argparse
+import gc
 import json
 import os
+import re
+import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from benchmarks.fake_gpu import GIB, T4
 from benchmarks.notebook_counts import FILE, FOLDER, SKIPPED, chooses_a_gpu, run, steps_of
@@ -37,49 +45,98 @@ ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 8 * 60
 WHOLE = FOLDER / "transformers/basic/autoregressive_experiment.ipynb"
 STEPS = 20
-# What nanoGPT's readme says of its small model on this text: 5,000 steps on one A100.
-NANO_LOSS, NANO_MINUTES = 1.4697, 3.0
+SEEDS = (1, 2, 3)
+# Less than that, and a notebook is not begun.
+FEW_SECONDS = 15
+
+# What nanoGPT's readme says of its small model on this text: 5,000 steps on one A100, and as best
+# validation loss this.
+NANO_LOSS, NANO_STEPS = 1.4697, 5000
+# It is asked for the first ones only: the rest takes as long, step by step.
+NANO_FIRST_STEPS = 1000
+
+SOURCES = [
+    "benchmarks/gpu.py",
+    "labml_nn/transformers/basic/autoregressive_experiment.py",
+    "labml_nn/training/engine/presets.py",
+    "labml_nn/transformers/modern/model.py",
+    "labml_nn/transformers/modern/attention.py",
+    "labml_nn/optimizers/muon.py",
+]
+
 Row = dict[str, Any]
+# How many seconds are left.
+Left = Callable[[], float]
 
 
 def measured(path: Path, form: Mapping[str, object]) -> Row:
-    r"""Run a notebook on the GPU of this machine: its seconds, its peak of memory, its losses."""
+    r"""
+    Run a notebook on the GPU of this machine.
+
+    * `seconds` are those of the whole notebook
+    * `step` is the median of the milliseconds from one step of an optimizer to the next
+    * `memory` is the peak in GiB, without what was taken before, such as the workspace of cuBLAS
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     names: dict[str, Any] = {"__name__": "__main__"}
+    gc.collect()
+    before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
+    times: defaultdict[int, list[float]] = defaultdict(list)
+    # There can be two models, and two optimizers of one.
+    hook = register_optimizer_step_post_hook(
+        lambda optimizer, *_: times[id(optimizer)].append(time.monotonic())
+    )
     began = time.monotonic()
-    for cell in fill_in(path.read_text(encoding="utf-8"), form).cells:
-        if cell.cell_type == "code" and not cell.source.startswith(SKIPPED):
-            exec(compile(cell.source, path.name, "exec"), names)
-            # The text is in the package; a machine may have no network.
-            if "read_text" in names:
-                names["read_text"] = lambda corpus: (
-                    tiny_shakespeare()[::-1] if corpus == "python" else tiny_shakespeare()
-                )
-    torch.cuda.synchronize()
+    try:
+        for cell in fill_in(path.read_text(encoding="utf-8"), form).cells:
+            if cell.cell_type == "code" and not cell.source.startswith(SKIPPED):
+                exec(compile(cell.source, path.name, "exec"), names)
+                # The text is in the package; a machine may have no network.
+                if "read_text" in names:
+                    names["read_text"] = lambda corpus: (
+                        tiny_shakespeare()[::-1] if corpus == "python" else tiny_shakespeare()
+                    )
+        torch.cuda.synchronize()
+    finally:
+        hook.remove()
+    steps = [1000 * (b - a) for ends in times.values() for a, b in pairwise(ends)]
     return {
         "seconds": time.monotonic() - began,
-        "memory": torch.cuda.max_memory_allocated() / GIB,
+        "step": statistics.median(steps) if steps else None,
+        "memory": (torch.cuda.max_memory_allocated() - before) / GIB,
+        "loss": validation_loss(names),
     }
 
 
+def validation_loss(names: Mapping[str, Any]) -> float | None:
+    r"""The loss of a notebook's model over its validation text; nothing if it has no such names."""
+    if not {"evaluate", "model", "validation", "seq_len"} <= names.keys():
+        return None
+    return names["evaluate"](names["model"], names["validation"], names["seq_len"])
+
+
 def counted(path: Path, steps: int) -> Row:
-    r"""What was counted for so many steps on a T4; all of them, if the number is 0."""
+    r"""What was counted for so many steps on a T4; for all of them, if the number is 0."""
     page = path.relative_to(FOLDER).with_suffix(".py").as_posix()
     known = tomllib.loads(FILE.read_text(encoding="utf-8")).get(f"labml_nn/{page}", {})
     if "gpu" not in known:
         return {}
-    share = steps / steps_of(path, T4) if steps else 1
-    return {"t4_seconds": 60 * known["gpu"] * share, "t4_memory": known["memory"]}
+    of_one = 60 * known["gpu"] / steps_of(path, T4)
+    return {
+        "t4_seconds": of_one * (steps or steps_of(path, T4)),
+        "t4_step": 1000 * of_one,
+        "t4_memory": known["memory"],
+    }
 
 
-def notebooks(left: Any, dry: bool) -> Iterator[Row]:
+def notebooks(left: Left, dry: bool) -> Iterator[Row]:
     r"""Every notebook with a branch for a GPU, for a few steps, as long as there is time."""
-    for path in sorted(one for one in FOLDER.rglob("*.ipynb") if chooses_a_gpu(one)):
+    for path in sorted(path for path in FOLDER.rglob("*.ipynb") if chooses_a_gpu(path)):
         name = path.relative_to(FOLDER).with_suffix("").as_posix()
-        if left() < 20:
+        if left() < FEW_SECONDS:
             yield {"name": name, "state": "no time"}
             continue
         form = {"steps": 1 if dry else STEPS, "sample_length": 20, "folder": "random"}
@@ -88,41 +145,118 @@ def notebooks(left: Any, dry: bool) -> Iterator[Row]:
 
 def one_notebook(path: Path, form: Mapping[str, object], dry: bool) -> Row:
     r"""What was measured beside what was counted; an error is a row, and no end."""
+    row: Row = {}
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         try:
             if dry:
                 run(path, form, T4, tiny_shakespeare()[:4000])
-            found = {} if dry else measured(path, form)
+            else:
+                row = measured(path, form)
         except Exception as error:
             return {"state": f"{type(error).__name__}: {error}".partition("\n")[0]}
     steps = 0 if path == WHOLE else STEPS
-    return {"state": "dry" if dry else "ran", **found, **counted(path, steps)}
+    return {"state": "dry" if dry else "ran", **row, **counted(path, steps)}
 
 
-def preset(left: Any, dry: bool) -> Row:
-    r"""The preset for a GPU from the command line, as a reader trains it."""
-    options = ["--preset=gpu", "--json", "--sample-length=20"]
+def preset(seed: int, left: Left, dry: bool) -> Row:
+    r"""
+    The preset for a GPU from the command line, as a reader trains it.
+
+    `seconds` are those of the whole command: it starts Python, trains, evaluates, draws a sample
+    and tests whether the loss is honest. `training` are those of the steps.
+    """
+    name = f"preset gpu, seed {seed}"
+    options = ["--preset=gpu", "--json", "--sample-length=20", f"--seed={seed}"]
     if dry:
         options += ["--steps=2", "--batch-size=2", "--seq-len=8", "--d-model=12", "--heads=2"]
         options += ["--n-layers=2", "--d-ff=16", "--evaluate-every=2", "--device=cpu"]
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "labml_nn.training.engine", *options, f"--runs={folder}"]
-        there = {**os.environ, "PYTHONPATH": str(ROOT)}
+        paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+        there = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         began = time.monotonic()
         try:
             done = subprocess.run(
                 command, env=there, capture_output=True, text=True, timeout=max(1, left())
             )
         except subprocess.TimeoutExpired:
-            return {"name": "preset gpu", "state": "no time"}
+            return {"name": name, "state": "no time"}
     if done.returncode:
-        return {"name": "preset gpu", "state": done.stderr.strip().splitlines()[-1]}
+        return {"name": name, "state": done.stderr.strip().rpartition("\n")[2] or "failed"}
     result = json.loads(done.stdout.strip().splitlines()[-1])
     return {
-        "name": "preset gpu", "state": "dry" if dry else "ran",
-        "seconds": time.monotonic() - began, "result": result,
-        "nano_loss": NANO_LOSS, "nano_minutes": NANO_MINUTES,
-    }  # fmt: skip
+        "name": name,
+        "state": "dry" if dry else "ran",
+        "seconds": time.monotonic() - began,
+        "training": result["seconds"],
+        "memory": result["peak_memory"] / GIB,
+        "loss": result["val_loss"],
+        "step": 1000 * result["seconds"] / result["steps"],
+    }
+
+
+def nanogpt(checkout: Path, left: Left) -> Row:
+    r"""
+    The first steps of nanoGPT's small model by its own program, and how long all of them take.
+
+    * `seconds` are those of the whole program, if the other steps and evaluations take as long
+    * `step` is the median of the milliseconds of its steps
+    """
+    row: Row = {"name": "nanoGPT"}
+    with tempfile.TemporaryDirectory() as folder:
+        there = Path(folder) / "nanoGPT"
+        shutil.copytree(checkout, there, ignore=shutil.ignore_patterns(".git"))
+        data = there / "data" / "shakespeare_char"
+        (data / "input.txt").write_text(tiny_shakespeare(), encoding="utf-8")
+        quiet = {"cwd": there, "stdout": subprocess.DEVNULL}
+        subprocess.run([sys.executable, data / "prepare.py"], check=True, **quiet)
+        command = [sys.executable, "-u", "train.py", "config/train_shakespeare_char.py"]
+        command.append(f"--max_iters={NANO_FIRST_STEPS}")
+        began = time.monotonic()
+        process = subprocess.Popen(
+            command, cwd=there, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        lines: list[tuple[float, str]] = []
+        for line in process.stdout or []:
+            lines.append((time.monotonic() - began, line))
+            if left() < 0:
+                process.kill()
+                return row | {"state": "no time"}
+        if process.wait():
+            return row | {"state": lines[-1][1].strip()}
+    return row | {"state": "ran"} | read_log(lines)
+
+
+def read_log(lines: list[tuple[float, str]]) -> Row:
+    r"""What nanoGPT's lines say, each with the seconds since the program began."""
+    evaluation = re.compile(r"step (\d+): train loss [\d.]+, val loss ([\d.]+)")
+    step = re.compile(r"iter (\d+): loss [\d.]+, time ([\d.]+)ms")
+    first = 0.0
+    steps, evaluations, losses = [], [], []
+    for seconds, line in lines:
+        if found := evaluation.match(line):
+            losses.append(float(found[2]))
+        if not (found := step.match(line)):
+            continue
+        number, milliseconds = int(found[1]), float(found[2])
+        if number == 0:
+            # Compiled, and evaluated for the first time.
+            first = seconds
+        elif number % 250 == 0:
+            # Such a step begins with an evaluation.
+            evaluations.append(milliseconds)
+        else:
+            steps.append(milliseconds)
+    one_step = statistics.median(steps)
+    one_evaluation = statistics.median(evaluations) - one_step
+    others = NANO_STEPS * one_step + NANO_STEPS / 250 * one_evaluation
+    return {
+        "seconds": first + others / 1000,
+        "step": one_step,
+        "loss": losses[-1],
+        "first_step": first,
+        "evaluation": one_evaluation / 1000,
+    }
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -130,20 +264,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--dry", action="store_true", help="without a GPU")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for all of it")
+    parser.add_argument("--nanogpt", type=Path, metavar="DIR", help="a checkout of nanoGPT")
     options = parser.parse_args(arguments)
     if not options.dry and not torch.cuda.is_available():
         print("there is no CUDA GPU here; --dry shows that the program starts", file=sys.stderr)
         return 1
-    sources = [
-        "benchmarks/gpu.py", "benchmarks/fake_gpu.py",
-        "labml_nn/transformers/basic/autoregressive_experiment.py",
-        "labml_nn/training/engine/presets.py",
-    ]  # fmt: skip
-    known = fingerprints(sources)
-    end = time.monotonic() + options.seconds
+    if options.nanogpt is not None and not (options.nanogpt / "train.py").is_file():
+        print(f"{options.nanogpt} has no train.py: give a checkout of nanoGPT", file=sys.stderr)
+        return 1
+    known = fingerprints(SOURCES)
+    began = time.monotonic()
 
     def left() -> float:
-        return end - time.monotonic()
+        return began + options.seconds - time.monotonic()
 
     rows: list[Row] = []
 
@@ -151,31 +284,77 @@ def main(arguments: list[str] | None = None) -> int:
         rows.append(row)
         print(json.dumps(row), flush=True)
 
+    if not options.dry:
+        warm_up()
     whole = {"steps": 1} if options.dry else {}
     tell({"name": "the experiment", **one_notebook(WHOLE, whole, options.dry)})
-    # Half of what is left for the preset, which a slow GPU can't finish.
-    tell(preset(lambda: left() / 2, options.dry))
+    for seed in SEEDS:
+        # Half of what is left, for a slow GPU can't finish it.
+        tell(preset(seed, lambda: left() / 2, options.dry))
+    if options.nanogpt is not None and not options.dry:
+        tell(nanogpt(options.nanogpt, left))
     for row in notebooks(left, options.dry):
         tell(row)
 
     wrong = [row for row in rows if row["state"] not in ("ran", "dry", "no time")]
     print(f"{len(rows)} parts, {len(wrong)} failed, {options.seconds - left():.0f} s")
     if not options.dry:
-        columns = ["name", "state", "seconds", "memory", "t4_seconds", "t4_memory"]
-        write(
-            "gpu",
-            title="What ran on a GPU, beside the count for a T4",
-            command="python -m benchmarks.gpu",
-            sources=known,
-            values={"preset": rows[1].get("result", {})},
-            tables={
-                "parts": {
-                    "columns": [{"name": name, "title": name} for name in columns],
-                    "rows": [{name: row.get(name) for name in columns} for row in rows],
-                }
-            },
-        )
+        record(rows, known, options.seconds - left())
     return int(bool(wrong))
+
+
+def warm_up() -> None:
+    r"""What the first products take of time and memory belongs to no notebook."""
+    for dtype in (torch.float32, torch.bfloat16):
+        matrix = torch.ones(64, 64, device="cuda", dtype=dtype)
+        (matrix @ matrix).sum().item()
+
+
+# Names and titles of the columns; those of a T4 are counts.
+COLUMNS = {
+    "name": "what ran",
+    "state": "state",
+    "seconds": "seconds",
+    "step": "ms a step",
+    "memory": "GiB",
+    "loss": "validation loss",
+    "t4_seconds": "seconds, counted for a T4",
+    "t4_step": "ms a step, counted for a T4",
+    "t4_memory": "GiB, counted",
+}
+
+
+def record(rows: list[Row], known: Mapping[str, str], seconds: float) -> None:
+    r"""Write “results/gpu.json”: all parts, and what the pages say of the preset."""
+    ran = [row for row in rows if row["state"] == "ran"]
+    presets = [row for row in ran if row["name"].startswith("preset")]
+    values: dict[str, Any] = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
+    if presets:
+        values["preset"] = {
+            name: statistics.mean(row[name] for row in presets)
+            for name in ("seconds", "training", "step", "memory", "loss")
+        }
+        values["preset"]["highest_loss"] = max(row["loss"] for row in presets)
+    for row in ran:
+        if row["name"] == "nanoGPT":
+            names = ("seconds", "step", "loss", "first_step", "evaluation")
+            values["nanogpt"] = {name: row[name] for name in names}
+            values["nanogpt"]["published_loss"] = NANO_LOSS
+            values["ratio"] = row["seconds"] / values["preset"]["seconds"]
+    write(
+        "gpu",
+        title="What ran on a GPU, beside the count for a T4",
+        command="python -m benchmarks.gpu --nanogpt DIR",
+        sources=known,
+        seconds=seconds,
+        values=values,
+        tables={
+            "parts": {
+                "columns": [{"name": name, "title": title} for name, title in COLUMNS.items()],
+                "rows": [{name: row.get(name) for name in COLUMNS} for row in rows],
+            }
+        },
+    )
 
 
 if __name__ == "__main__":
