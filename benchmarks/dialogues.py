@@ -40,6 +40,7 @@ from labml_nn.fine_tuning.facts import (
 )
 from labml_nn.fine_tuning.packing import PackedTransformer, pack
 from labml_nn.fine_tuning.preferences import log_probabilities
+from labml_nn.training.loop import adamw, train
 from labml_nn.training.sampling import draw, generate, greedy
 from labml_nn.transformers.mha import causal_mask
 
@@ -70,7 +71,8 @@ def reader(seed: int) -> dict[str, Any]:
     torch.manual_seed(seed)
     model = answering.small_model(TOKENIZER)
     start = time.process_time()
-    answering.read(model, TOKENIZER.encode(TEXT), READING, seed)
+    batch_at = answering.text_batches(TOKENIZER.encode(TEXT), seed)
+    train(model, batch_at, [adamw(model)], READING)
     return {"weights": model.state_dict(), "seconds": time.process_time() - start}
 
 
@@ -178,7 +180,8 @@ def tuned(name: str, seed: int, weights: Weights) -> dict[str, Any]:
         looked += time.process_time() - begin
 
     start = time.process_time()
-    answering.fine_tune(model, batch_at, STEPS, measure, settings.get("rate", 2e-4))
+    rate = settings.get("rate", answering.FINE_TUNING_RATE)
+    train(model, batch_at, [adamw(model, rate)], STEPS, after_step=measure)
     seconds = time.process_time() - start - looked
     model.eval()
     with torch.no_grad():
@@ -245,7 +248,7 @@ def preferred(seed: int, beta: float | None, weights: Weights) -> dict[str, Any]
             half = inputs.shape[1] // 2
             return inputs[:, :half], targets[:, :half]
 
-        answering.fine_tune(model, chosen_only, PREFERRING, measure, 1e-4)
+        train(model, chosen_only, [adamw(model, rate=1e-4)], PREFERRING, after_step=measure)
     else:
         preferring.prefer(model, batch_at, PREFERRING, beta, measure)
     model.eval()

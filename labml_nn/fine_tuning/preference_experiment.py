@@ -23,19 +23,18 @@ instead](preference_experiment.py#example).)
 
 import copy
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from labml_nn.fine_tuning.dialogue_experiment import (
-    AfterStep,
+    FINE_TUNING_RATE,
     BatchAt,
     ask,
-    fine_tune,
     packed_batches,
-    read,
     small_model,
+    text_batches,
 )
 from labml_nn.fine_tuning.dialogues import ChatTokenizer, inputs_and_targets, side_by_side
 from labml_nn.fine_tuning.facts import (
@@ -91,7 +90,7 @@ def prefer(
     batch_at: BatchAt,
     steps: int,
     beta: float,
-    after_step: AfterStep = lambda step, loss: None,
+    after_step: Callable[[int, Tensor], bool | None] = lambda step, loss: None,
 ) -> None:
     r"""
     ## Training on pairs
@@ -141,8 +140,11 @@ def notebook(
     tokenizer = ChatTokenizer(text)
     torch.manual_seed(seed)
     model = small_model(tokenizer)
-    read(model, tokenizer.encode(text), steps, seed)
-    fine_tune(model, packed_batches(tokenizer, taught, seed), fine_tuning_steps)
+    train(model, text_batches(tokenizer.encode(text), seed), [adamw(model)], steps)
+
+    # Nothing is measured on the way.
+    batch_at = packed_batches(tokenizer, taught, seed)
+    train(model, batch_at, [adamw(model, FINE_TUNING_RATE)], fine_tuning_steps)
 
     # ### Before
     # Drawn, since the likeliest answer hides how likely the other way is.
@@ -158,8 +160,9 @@ def notebook(
 
     look()
 
-    # ### Pairs Those of taught facts are trained on, and those of held-out facts looked at, so that
-    # what is measured was never a target.
+    # ### Pairs
+    # Those of taught facts are trained on, and those of held-out facts looked at, so that what is
+    # measured was never a target.
     curves: list[list[float]] = []
     watched = pairs(tokenizer, held_out)
 

@@ -1,13 +1,17 @@
 import random
+from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import pytest
 import torch
+from torch import nn
 
 from labml_nn.fine_tuning import dialogue_experiment as page
 from labml_nn.fine_tuning.dialogues import ChatTokenizer
 from labml_nn.fine_tuning.facts import all_facts, text_to_read
 from labml_nn.fine_tuning.packing import PackedTransformer
+from labml_nn.training.data import RandomWindows
+from labml_nn.training.loop import train
 from labml_nn.training.sampling import draw, greedy
 from labml_nn.transformers.fused_attention import FusedAttention
 
@@ -45,22 +49,12 @@ def test_a_batch_is_full_of_dialogues_that_seed_and_step_decide() -> None:
     assert {batch_at(step)[0].shape for step in range(40)} == {(128, 6)}
 
 
-def test_reading_and_fine_tuning_train_on_their_batches_at_their_rates(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    calls = []
-    monkeypatch.setattr(page, "train", lambda *given, **more: calls.append((*given, more)))
-    model, tokens = tiny(), TOKENIZER.encode(text_to_read(FACTS, n_lines=200))
-    dialogues = page.packed_batches(TOKENIZER, FACTS, 1)
-    page.read(model, tokens, 30, 7, print)
-    page.fine_tune(model, dialogues, 20, print, rate=3e-4)
-    page.fine_tune(model, dialogues, 1)
-    models, batches, optimizers, steps, more = zip(*calls, strict=True)
-    assert models == (model,) * 3 and steps == (30, 20, 1)
-    assert more[:2] == ({"after_step": print},) * 2
-    assert batches[0](0)[0].equal(page.RandomWindows(tokens, 128, 6, 7).at(0)[0])
-    assert batches[1:] == (dialogues,) * 2
-    assert [one.param_groups[0]["lr"] for (one,) in optimizers] == [3e-3, 3e-4, 2e-4]
+def test_text_is_read_in_six_windows_of_the_context() -> None:
+    tokens = TOKENIZER.encode(text_to_read(FACTS, n_lines=200))
+    inputs, targets = page.text_batches(tokens, seed=7)(3)
+    expected = RandomWindows(tokens, 128, 6, 7).at(3)
+    assert inputs.equal(expected[0]) and targets.equal(expected[1])
+    assert inputs.shape == (128, 6)
 
 
 def test_asking_gives_the_question_alone_and_room_for_any_answer(
@@ -75,13 +69,32 @@ def test_asking_gives_the_question_alone_and_room_for_any_answer(
     assert max(len(one.sentence) for one in all_facts()) < 40
 
 
-def test_the_notebook_reads_fine_tunes_and_asks(
+def test_the_notebook_reads_and_fine_tunes_at_two_rates_and_asks(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    rates, seen = [], []
+
+    def watched(
+        model: nn.Module, batch_at: Callable, optimizers: list, *rest: object, **more: object
+    ) -> None:
+        rates.append([group["lr"] for one in optimizers for group in one.param_groups])
+        seen.append(batch_at(5)[0])
+        train(model, batch_at, optimizers, *rest, **more)
+
+    monkeypatch.setattr(page, "train", watched)
     monkeypatch.setattr(page, "small_model", tiny)
-    monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
+    drawn = {}
+    monkeypatch.setattr(plt, "show", lambda: drawn.update(axes=plt.gca()))
     page.notebook(steps=2, fine_tuning_steps=2)
     shown = capsys.readouterr().out
     assert "step     2" in shown
     assert "validation loss" in shown
     assert shown.count("what is") > 5
+    assert rates == [[3e-3] * 2, [2e-4] * 2]
+    # The text has no marks, and each window of dialogues begins with one.
+    begin = TOKENIZER.marks["<begin>"]
+    assert not (seen[0] == begin).any() and (seen[1][0] == begin).all()
+    # A point after each step of the fine-tuning.
+    lines = {line.get_label(): line.get_xdata().tolist() for line in drawn["axes"].lines}
+    assert lines == {"taught": [1, 2], "held out": [1, 2]}
+    plt.close("all")
