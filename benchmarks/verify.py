@@ -10,7 +10,7 @@ This program does the second:
   clock counts its calls, so times can be compared, too
 * if all values, tables, figures and pictures are equal, digit for digit, the result gets today's
   fingerprints, and says so under `verified`: the day, the commit, the files, and how many numbers
-  and texts were compared
+  and texts were compared. A lesson that was cut in two since then is named by both of its files
 
 What differs is printed, and the result stays stale. The author has to know that the small run comes
 by what has changed.
@@ -87,7 +87,12 @@ def small_result(name: str, root: Path) -> dict[str, Any]:
             raise SystemExit(f"{name} fails in {root}:\n{ran.stderr}")
         written = Path(folder, "results", f"{name}.json")
         result = json.loads(written.read_text(encoding="utf-8"))
-    return {key: value for key, value in result.items() if key not in ABOUT_THE_RUN}
+    return result
+
+
+def compared(result: dict[str, Any]) -> dict[str, Any]:
+    r"""All that two runs of the same code have in common, by its place."""
+    return dict(cells({key: one for key, one in result.items() if key not in ABOUT_THE_RUN}))
 
 
 def cells(found: Any, place: str = "") -> Iterator[tuple[str, Any]]:
@@ -123,19 +128,21 @@ def verify(name: str, root: Path = ROOT) -> bool:
     print(f"{name}: {', '.join(changed)} changed since {commit[:8]}; two small runs …", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         unpack(commit, Path(folder), root)
-        before = dict(cells(small_result(name, Path(folder))))
-    after = dict(cells(small_result(name, root)))
+        before = compared(small_result(name, Path(folder)))
+    ran = small_result(name, root)
+    after = compared(ran)
     differing = [place for place in {**before, **after} if before.get(place) != after.get(place)]
     if differing:
         print(f"{name}: {len(differing)} of {len(after)} numbers and texts differ, such as")
         for place in differing[:3]:
             print(f"  {place}: {before.get(place)!r} then, {after.get(place)!r} today")
         return False
-    result["sources"] = today
+    # As the experiment names them today: a new file may have a part of what was in another one.
+    result["sources"] = ran["sources"]
     result["verified"] = {
         "day": date.today().isoformat(),
         "before": commit[:8],
-        "files": changed,
+        "files": sorted({*changed, *ran["sources"].keys() - known.keys()}),
         "cells": len(after),
     }
     text = json.dumps(result, indent=1, sort_keys=True, ensure_ascii=False)

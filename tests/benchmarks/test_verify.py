@@ -72,6 +72,19 @@ def test_a_lesson_and_its_experiment_may_change_together(
     assert "nothing has changed" in capsys.readouterr().out
 
 
+def test_a_lesson_that_was_cut_in_two_is_named_by_both_files(project: Path) -> None:
+    moved = "labml_nn/moved.py"
+    write(project, "from labml_nn.moved import area", "area(SIDE, 3)")
+    (project / moved).write_text("def area(a, b): return a * b + 1\n", encoding="utf-8")
+    experiment = project / "benchmarks" / "toy.py"
+    named = experiment.read_text().replace('["labml_nn/toy.py"]', f'["labml_nn/toy.py", "{moved}"]')
+    experiment.write_text(named, encoding="utf-8")
+    assert verify("toy", project)
+    found = json.loads(result(project).read_text(encoding="utf-8"))
+    assert found["sources"] == {one: fingerprint(project / one) for one in (*SOURCES, moved)}
+    assert found["verified"]["files"] == sorted([*SOURCES, moved])
+
+
 def test_another_number_is_shown_and_nothing_is_renewed(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
