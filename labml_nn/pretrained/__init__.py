@@ -17,8 +17,9 @@ of names, and care with details that change no shape.
   pattern say which token each of them is for.
 * [GPT-2 writes with our source](gpt2_experiment.py): a notebook downloads the weights, writes, and
   breaks one detail after the other.
-* [Llama 3](llama3.py): rotary positions with pairs of halves and scaled frequencies, and grouped
-  heads.
+* [Llama 3.1's rotary scaling](llama_frequencies.py): a rule for slow pairs that the weights were
+  trained with. It has no weights, so nothing is missing without it.
+* [Llama 3](llama3.py): rotary positions with pairs of halves, and grouped heads.
 * [Qwen3](qwen3.py): normalised queries and keys, and heads of a width of their own.
 
 [One wrong detail in a small model of each kind: means of three seeds, and their range as a

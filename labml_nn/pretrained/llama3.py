@@ -27,85 +27,25 @@ loader takes a folder. These conventions decide:
 * **Pairs.** Meta's own files have neighbours. Those at Hugging Face were
   [converted](../transformers/positions/rotary_pairs.py) to halves, which our pages have, too.
 * **Groups.** Heads of queries that share a head of keys are neighbours: 0 0 0 1 1 1.
-* **Frequencies.** The base is 500,000. From Llama 3.1 on, slow pairs are slower still:
+* **Frequencies.** The base is 500,000. From Llama 3.1 on, slow pairs are [slower
+  still](llama_frequencies.py).
 """
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from labml_nn.pretrained.checkpoint import read_folder
-from labml_nn.pretrained.names import as_it_is, fill, in_layers, read_config
+from labml_nn.pretrained.llama_frequencies import rotary_of
+from labml_nn.pretrained.names import Config, as_it_is, fill, in_layers, read_config
 from labml_nn.transformers.memory.grouped_query import GroupedQueryAttention
 from labml_nn.transformers.mha import causal_mask
 from labml_nn.transformers.models import Encoder, TransformerLayer
 from labml_nn.transformers.rms_norm import RMSNorm
-from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
+from labml_nn.transformers.rotary import RotaryPositions
 from labml_nn.transformers.swiglu import SwiGLU
-
-# What `config.json` says: sizes and settings by their names, as the
-# library “transformers” has them.
-Config = Mapping[str, Any]
-
-
-def scaled_frequencies(frequencies: Tensor, scaling: Config) -> Tensor:
-    r"""
-    ## Scaled frequencies
-
-    `scaling` has the names of `config.json` for $a$, $b$, $L$ and $f$. The result is `[n_pairs]`.
-
-    $$
-    \theta_i' = \theta_i \left( k_i + \frac{1 - k_i}{f} \right) \qquad
-    k_i = \min\left( \max\left( \frac{n_i - a}{b - a},\, 0 \right),\, 1 \right) \qquad
-    n_i = \frac{L \theta_i}{2 \pi}
-    $$
-
-    $\theta_i$ is the angle of pair $i$ from one position to the next, and $n_i$ the number of turns
-    that it makes in $L = 8192$ positions. With more than $b = 4$ turns it is kept, $k_i = 1$. With
-    less than $a = 1$ it is slower by $f = 8$. Between the two, $k_i$ is a straight line over the
-    turns.
-    """
-    low = scaling["low_freq_factor"]
-    high = scaling["high_freq_factor"]
-
-    # How often each pair goes around in a text as long as those of the first training. A pair that
-    # went around once has shown the model every angle.
-    turns = scaling["original_max_position_embeddings"] * frequencies / (2 * math.pi)
-
-    # The share of its own frequency that it keeps: all of it above $b$ turns, nothing below $a$,
-    # and half of it in the middle.
-    kept = ((turns - low) / (high - low)).clamp(0, 1)
-
-    # The rest is divided. In a text that is $f$ times as long, such a pair gets to the angles that
-    # it had in training, and no further.
-    return frequencies * (kept + (1 - kept) / scaling["factor"])
-
-
-def rotary_of(config: Config) -> RotaryPositions:
-    r"""
-    ## Rotary positions
-    """
-    # Old files have the base beside the scaling, new ones have both in one place. Without either,
-    # nothing is scaled.
-    scaling = config.get("rope_parameters") or config.get("rope_scaling") or {}
-    rope = {"rope_theta": config.get("rope_theta"), "rope_type": "default"} | scaling
-
-    # The width of a head is given, or follows from the others. As many pairs as half of it.
-    d_k = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
-    frequencies = inverse_frequencies(d_k, rope.pop("rope_theta"))
-
-    # Another scaling, or a rotation of some features only, has no weights. The model would load
-    # and write worse the longer the text is, so it is refused.
-    kind = rope.pop("rope_type")
-    if kind == "llama3":
-        frequencies = scaled_frequencies(frequencies, rope)
-    elif kind != "default" or rope:
-        raise ValueError(f"rotary positions of the kind {kind!r} with {rope} are not here")
-    return RotaryPositions(frequencies, config["max_position_embeddings"])
 
 
 class LlamaAttention(GroupedQueryAttention):
@@ -145,12 +85,13 @@ class Llama(nn.Module):
         * `attention` makes the attention of a layer
         """
         super().__init__()
-        # A vector for each token, as it is: no factor, and nothing is added for its position.
-
         # The three sizes that the outer parts need. Layers read the rest.
         n_vocab = config["vocab_size"]
         d_model = config["hidden_size"]
         eps = config["rms_norm_eps"]
+
+        # A vector for each token, as it is. Our small transformer would multiply it by
+        # $\sqrt{d_{model}}$; trained weights know nothing of that.
         self.tokens = nn.Embedding(n_vocab, d_model)
 
         # Our stack and our layers come with layer normalisation. RMSNorm takes its place in all
@@ -186,9 +127,17 @@ class Llama(nn.Module):
         r"""
         From `[seq_len, batch_size]` to logits, `[seq_len, batch_size, n_vocab]`.
         """
-        # Positions come in with the scores of each layer, as distances.
+        # A vector for each token. Nothing is added for its position, because positions come in with
+        # the scores of each layer, as distances.
+        x = self.tokens(tokens)
+
+        # Layer by layer, each position gathers from those before it. The mask is made where the
+        # tokens are, on the GPU or not.
         mask = causal_mask(len(tokens)).to(tokens.device)
-        return self.head(self.encoder(self.tokens(tokens), mask))
+        x = self.encoder(x, mask)
+
+        # How well each token of the vocabulary would go on.
+        return self.head(x)
 
 
 # Nothing is transposed, because their layers are `nn.Linear`, too. “up” is the projection that is
@@ -218,6 +167,8 @@ def load_llama3(
     """
     # Settings that have no weights. Biases would be left over, so they need no line.
     config = read_config(folder, model_type=model_type, hidden_act="silu", use_sliding_window=False)
+
+    # All weights are random until they are filled. In a tied model the head has none of its own.
     model = Llama(config, attention).to(dtype)
     tied = config["tie_word_embeddings"]
 
@@ -255,17 +206,21 @@ def example(
     These are entries of [a list](../../docs/what_did_not_help.md) of such things.
 
     The loss. With another $\epsilon$ it stays
-    [1.939](../../results/pretrained.json#tables.llama.%CE%B5%20of%201e-12%2C%20not%201e-5.loss),
-    and with another base it is
-    [1.956](../../results/pretrained.json#tables.llama.base%2010%2C000%2C%20not%20500%2C000.loss). A
-    comparison finds both: from random files our logits differ from those of the library
+    [1.939](../../results/pretrained.json#tables.llama.%CE%B5%20of%201e-12%2C%20not%201e-5.loss). A
+    comparison finds that: from random files our logits differ from those of the library
     “transformers” by less than $10^{-10}$. We had no network to try the published weights. Left out
-    are Llama's tokenizer, a cache, and other scalings, which are refused.
+    are Llama's tokenizer and a cache.
 
     ### Exercises
 
-    ??? question "Which of 64 pairs, numbered from 0, are slower by the full factor of 8?"
-        Those with less than one turn: $8192 \cdot 500000^{-i/64} < 2 \pi$, so 35 to 63.
+    ??? question "Llama 3 with 8 billion weights has 32 heads, 8 of keys. How large is “k_proj”?"
+        Its $d_{model}$ is 4,096, so a head has 128 features, and 8 heads have 1,024: a matrix of
+        $1024 \times 4096$. That of the queries has four times as many rows.
+
+    ??? question "You repeat the heads of keys as 0 1 0 1 in place of 0 0 1 1. Who notices?"
+        Neither `fill` nor a shape. The loss of the small Llama goes from
+        [1.939](../../results/pretrained.json#tables.llama.all%20right.loss) to
+        [2.499](../../results/pretrained.json#tables.llama.groups%200%201%200%201%2C%20not%200%200%201%201.loss).
 
     ??? question "A file has pairs of neighbours. How do you load it?"
         With [this function](../transformers/positions/rotary_pairs.py#neighbours_to_halves) in the
@@ -280,10 +235,6 @@ def example(
         "num_attention_heads": 2 * key_heads, "num_key_value_heads": key_heads,
         "intermediate_size": d_ff, "rms_norm_eps": 1e-5, "rope_theta": 500_000.0,
         "max_position_embeddings": seq_len, "tie_word_embeddings": True,
-        "rope_scaling": {
-            "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-            "original_max_position_embeddings": 8192,
-        },
     }  # fmt: skip
 
     # The longest text that there are positions for, and random tokens.

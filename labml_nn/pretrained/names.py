@@ -35,6 +35,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+# What `config.json` says: sizes and settings, by the names that the library “transformers” gives
+# them.
+Config = Mapping[str, Any]
+
 # For each weight of ours: the name in the file, and what makes ours of that tensor.
 Rule = tuple[str, Callable[[Tensor], Tensor]]
 

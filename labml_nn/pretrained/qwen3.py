@@ -42,7 +42,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from labml_nn.pretrained.llama3 import LAYER, Config, Llama, LlamaAttention, load_llama3
+from labml_nn.pretrained.llama3 import LAYER, Llama, LlamaAttention, load_llama3
+from labml_nn.pretrained.names import Config
 from labml_nn.transformers.memory.grouped_query import PrepareSharedHeads
 from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 from labml_nn.transformers.variants.query_key_norm import NormalisedProjection

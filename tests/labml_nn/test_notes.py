@@ -34,7 +34,6 @@ LONGER = {
     "labml_nn/encoders/experiment.py": 108,
     "labml_nn/encoders/masked_model.py": 103,
     "labml_nn/pretrained/gpt2_experiment.py": 109,
-    "labml_nn/pretrained/llama3.py": 115,
     "labml_nn/reinforcement/grpo_experiment.py": 107,
 }
 

@@ -34,7 +34,7 @@ LLAMA = {
     "num_key_value_heads": 2, "num_hidden_layers": 2, "max_position_embeddings": 29,
     "rms_norm_eps": 0.01, **ENDS,
 }  # fmt: skip
-# One turn in 16 positions is few, four are many: there is a pair on each side and one between.
+# One turn in 11 positions is few, two are many: a Llama's first pair is between, its other slow.
 SCALED = {
     "rope_type": "llama3", "rope_theta": 100.0, "factor": 8.0, "low_freq_factor": 1.0,
     "high_freq_factor": 2.0, "original_max_position_embeddings": 11,
