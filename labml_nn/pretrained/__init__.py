@@ -15,6 +15,8 @@ of names, and care with details that change no shape.
 * [GPT-2](gpt2.py): transposed matrices, three projections in one, logits that share the embedding.
 * [GPT-2's tokenizer](byte_level.py): the rows of an embedding have no names. Two files and a
   pattern say which token each of them is for.
+* [Downloading weights](download.py): a download stops, a bit is wrong, or another file comes. So
+  each file is compared with a length and a checksum before it gets its name.
 * [GPT-2 writes with our source](gpt2_experiment.py): a notebook downloads the weights, writes, and
   breaks one detail after the other.
 * [Llama 3.1's rotary scaling](llama_frequencies.py): a rule for slow pairs that the weights were

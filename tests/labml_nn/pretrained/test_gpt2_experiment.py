@@ -1,10 +1,5 @@
-import io
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
-from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import pytest
@@ -56,55 +51,6 @@ def test_what_is_downloaded_is_pinned() -> None:
     assert all(len(checksum) == 64 for _, checksum in page.FILES.values())
 
 
-CONTENT = {"a": b"0123456789", "b": b"x" * 7}
-
-
-def served(monkeypatch: pytest.MonkeyPatch, content: dict[str, bytes]) -> list[str]:
-    r"""The addresses that were asked for. The answers come in blocks of five bytes."""
-    asked: list[str] = []
-
-    @contextmanager
-    def urlopen(address: str, timeout: float) -> Iterator[SimpleNamespace]:
-        assert timeout == 60
-        asked.append(address)
-        stream = io.BytesIO(content[address.removeprefix(page.ADDRESS)])
-        yield SimpleNamespace(read=lambda size: stream.read({2**25: 5}[size]))
-        rest = stream.read()
-        assert len(rest) < 10, "most of a long answer isn't read"
-
-    files = {name: (len(one), sha256(one).hexdigest()) for name, one in CONTENT.items()}
-    monkeypatch.setattr(page, "urlopen", urlopen)
-    monkeypatch.setattr(page, "FILES", files)
-    return asked
-
-
-def test_files_are_downloaded_once_and_what_is_there_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = served(monkeypatch, CONTENT)
-    page.fetch(tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == CONTENT
-    assert "a: 5 of 10 bytes\na: 10 of 10 bytes\n" in capsys.readouterr().out
-    (tmp_path / "b").unlink()
-    page.fetch(tmp_path)
-    assert asked == [page.ADDRESS + name for name in "abb"]
-
-
-WRONG = [b"012345678", b"0123456788", b"0123456789x", b"", b"0123456789" * 2 + b"012"]
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-def test_another_file_than_the_expected_one_is_refused_and_not_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, wrong: bytes
-) -> None:
-    served(monkeypatch, CONTENT | {"a": wrong})
-    with pytest.raises(ValueError, match="a from https.* is not the file that was expected"):
-        page.fetch(tmp_path)
-    assert not list(tmp_path.iterdir())
-    # An answer without end is not read to its end.
-    assert "20 of 10 bytes" not in capsys.readouterr().out
-
-
 def test_the_notebook_writes_from_a_random_folder_or_from_one_of_yours(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,8 +65,13 @@ def test_the_notebook_writes_from_a_random_folder_or_from_one_of_yours(
         assert names == list(page.TABLES)[::-1]
         plt.close("all")
     assert (folder / "random" / "vocab.json").exists()
+
     # It downloads if no folder is named.
-    monkeypatch.setattr(page, "fetch", lambda place: page.random_folder(place, 97))
+    def fetch(place: Path, address: str, files: object) -> None:
+        assert (address, files) == (page.ADDRESS, page.FILES)
+        page.random_folder(place, 97)
+
+    monkeypatch.setattr(page, "fetch", fetch)
     page.notebook(sample_length=2)
     assert (folder / "gpt2" / "config.json").exists()
     plt.close("all")

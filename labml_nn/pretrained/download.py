@@ -1,0 +1,163 @@
+r"""
+---
+title: Downloading Weights
+summary: Fetch large files so that a stopped download, a wrong bit or another file is noticed.
+know: checkpoint.py
+terms:
+  checksum: A short number that is made of all bytes of a file; SHA-256 is one of 256 bits.
+---
+
+The weights of the smallest GPT-2 are a file of 548 MB. You ask a stranger's computer for it, and
+four things can go wrong:
+
+* **It stops in the middle.** Then there is a file with the right name, and a part of the weights.
+  [Reading it](checkpoint.py#read_file) fails, if you are lucky: not every format says how long its
+  file should be.
+* **A bit is wrong.** Nothing notices that, since any four bytes are a number. One bit makes
+  $2^{127}$ of 0.5, a number with 39 digits.
+* **It is another file**, with the same names and shapes: the weights of a later training, or of
+  somebody who means no good. Nothing notices that, either. Most addresses name a *branch*, such as
+  “main”, and its owner can put other files there tomorrow.
+* **It doesn't end**, and fills your disk.
+
+What helps is to know beforehand what should come. The length of the file bounds the download. And
+its *checksum* is like a fingerprint: 64 letters, made of all bytes of the file. Nobody knows how to
+make a second file with the same one.
+
+**In:** an address, and the length and the checksum of each file. **Out:** a folder in which each
+file that has its right name is the right one.
+"""
+
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.request import urlopen
+
+import torch
+from torch import Tensor
+
+from labml_nn.pretrained.checkpoint import read_file, write_file
+
+# By the name of each file: how many bytes it has, and its SHA-256.
+Files = Mapping[str, tuple[int, str]]
+
+# What gets the sentences about how far the download is.
+Show = Callable[[str], None]
+
+
+def fetch_file(address: str, path: Path, size: int, checksum: str, show: Show) -> None:
+    r"""
+    ## One file
+
+    * `address` is where it is, and `path` where it goes
+    * `size` is its number of bytes
+    * `checksum` is its SHA-256, in letters
+    * `show` is called after each block
+    """
+    # Under another name until it is complete and checked. So what has the right name is right, also
+    # if you stop the program in the middle.
+    part = path.with_name(f"{path.name}.part")
+
+    # The checksum grows with the file, so the file isn't read again.
+    digest = sha256()
+    done = 0
+    with urlopen(address, timeout=60) as answer, part.open("wb") as file:
+        # Blocks of 32 MB, and none after the size that we know is passed: a wrong server can't
+        # fill the disk.
+        while done <= size and (block := answer.read(2**25)):
+            file.write(block)
+            digest.update(block)
+            done += len(block)
+            show(f"{path.name}: {done:,} of {size:,} bytes")
+
+    # One wrong bit gives another checksum. A wrong file goes at once, before anything reads it.
+    if (done, digest.hexdigest()) != (size, checksum):
+        part.unlink()
+        raise ValueError(f"{address} is not the file that was expected")
+
+    # A new name is given in one go: there is no moment at which half of the file has it.
+    part.replace(path)
+
+
+def fetch(folder: Path, address: str, files: Files, show: Show = print) -> None:
+    r"""
+    ## All files
+
+    `address` is what stands before the names of the `files`. It should name a *revision*, by its
+    hash: then the same address always means the same files, and a wrong checksum means that
+    something is wrong.
+    """
+    for name, (size, checksum) in files.items():
+        # What is there from an earlier call was checked then.
+        path = folder / name
+        if not path.exists():
+            fetch_file(address + name, path, size, checksum, show)
+
+
+def example(rows: int = 5, columns: int = 3) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A file comes from a folder that plays the server, since `urlopen` reads “file:” addresses, too.
+    Then one bit of it is wrong.
+
+    ### What a checksum doesn't say
+
+    A checksum doesn't say that the file is good, only that you have the same file as everybody who
+    wrote down the same checksum. So look for it in more than one place. What is in the file still
+    has to be [read with care](checkpoint.py#read_file).
+
+    Left out: going on where a download stopped, several files at a time, and proxies. The library
+    “huggingface_hub” has all of them.
+
+    ### Exercises
+
+    ??? question "The download stops in the middle. What happens when you run it again?"
+        The part has another name, so the file is fetched from the start. Files that were complete
+        stay.
+
+    ??? question "Why isn't the length enough, and why is it there in spite of the checksum?"
+        - [ ] Two files with the same checksum could differ in length.
+            - Nobody has found two files with the same SHA-256.
+        - [x] Another file can have the same length; and the checksum is known only at the end.
+            - Yes. Without the length, a server that never stops sending is never checked.
+        - [ ] The length is faster to compare, so most wrong files are found by it.
+            - Both are compared after the last block. Time isn't the reason.
+
+    ??? question "You write to the right name, and check afterwards. What goes wrong?"
+        If you stop the program before the check, half a file has the right name. The next call
+        finds it there, and never checks it.
+
+    ??? question "The list of checksums is beside the files, on the same server. What is it worth?"
+        It finds wrong bits and stopped downloads. If somebody exchanges the file, they exchange the
+        list, too. So ours is in the source, which you have from elsewhere.
+    """
+    # Random weights, and a last one whose bits are easy to follow.
+    matrix = torch.randn(rows, columns)
+    matrix[-1, -1] = 0.5
+    with TemporaryDirectory() as folder:
+        # The server has one file. The list of what is expected is made while all is well.
+        server = Path(folder)
+        theirs = server / "model.safetensors"
+        write_file(theirs, {"matrix": matrix})
+        content = theirs.read_bytes()
+        files = {theirs.name: (len(content), sha256(content).hexdigest())}
+
+        # Into another folder. What would be printed goes to a list.
+        ours = server / "ours"
+        ours.mkdir()
+        said: list[str] = []
+        fetch(ours, f"{server.as_uri()}/", files, said.append)
+        right = read_file(ours / theirs.name)["matrix"]
+
+        # The highest bit of the last number's exponent. The file can be read, and its last number
+        # is $2^{127}$.
+        damaged = content[:-1] + bytes([content[-1] ^ 0b0100_0000])
+        theirs.write_bytes(damaged)
+        wrong = read_file(theirs)["matrix"]
+
+        # The one that was fetched is kept, so this asks for nothing. In an empty folder it would
+        # be a `ValueError`.
+        fetch(ours, f"{server.as_uri()}/", files, said.append)
+    return right, wrong
