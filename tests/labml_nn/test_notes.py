@@ -33,7 +33,6 @@ INTRODUCTION = 250
 LONGER = {
     "labml_nn/encoders/experiment.py": 108,
     "labml_nn/encoders/masked_model.py": 103,
-    "labml_nn/reinforcement/grpo_experiment.py": 107,
 }
 
 # The order of arguments, everywhere. Each constructor leaves out what it doesn't have.
