@@ -149,7 +149,6 @@ def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> N
         if step % max(1, steps // 5) == 0:
             print(f"step {step:5,}  loss {loss.item():.3f}")
 
-    # Training as ever, with batches of text.
     batch_at = text_batches(tokenizer.encode(text), seed)
     train(model, batch_at, [adamw(model)], steps, after_step=progress)
 
