@@ -28,16 +28,15 @@ from labml_nn.encoders.classifier import (
     questions,
     side_by_side,
 )
+from labml_nn.encoders.classifier_experiment import fine_tune, labelled_batches, share_right
 from labml_nn.encoders.experiment import (
     D_MODEL,
     SEQ_LEN,
     SIZES,
-    fine_tune,
     guesses,
     held_out_gaps,
     loss_in_gaps,
     masked_batches,
-    share_right,
     small_encoder,
 )
 from labml_nn.encoders.masked_model import (
@@ -58,6 +57,7 @@ SEEDS, STEPS, TUNING_STEPS, EVERY = (1, 2, 3), 600, 120, 20
 FOLDER = "labml_nn/transformers"
 SOURCES = [
     "labml_nn/encoders/classifier.py",
+    "labml_nn/encoders/classifier_experiment.py",
     "labml_nn/encoders/experiment.py",
     "labml_nn/encoders/masked_model.py",
     "labml_nn/encoders/modern_encoder.py",
@@ -266,7 +266,7 @@ def classify(seed: int, weights: dict[str, Tensor]) -> dict[str, Any]:
     def tuned(encoder: nn.Module, n_labels: int, pooling: str = "mean") -> Classifier:
         torch.manual_seed(seed)
         model = Classifier(deepcopy(encoder), tokenizer.pad, pooling=pooling)
-        fine_tune(model, tokenizer, taught[:n_labels], TUNING_STEPS, seed)
+        fine_tune(model, labelled_batches(taught[:n_labels], tokenizer, seed), TUNING_STEPS)
         return model
 
     for n_labels in (100, 1000):

@@ -10,7 +10,9 @@ This program does the second:
   clock counts its calls, so times can be compared, too
 * if all values, tables, figures and pictures are equal, digit for digit, the result gets today's
   fingerprints, and says so under `verified`: the day, the commit, the files, and how many numbers
-  and texts were compared. A lesson that was cut in two since then is named by both of its files
+  and texts were compared. A lesson that was cut in two since then is named by both of its files.
+  What was there then, and the result doesn't name, stays unnamed: nobody has written down what it
+  said when the result was made
 
 What differs is printed, and the result stays stale. The author has to know that the small run comes
 by what has changed.
@@ -86,8 +88,7 @@ def small_result(name: str, root: Path) -> dict[str, Any]:
         if ran.returncode:
             raise SystemExit(f"{name} fails in {root}:\n{ran.stderr}")
         written = Path(folder, "results", f"{name}.json")
-        result = json.loads(written.read_text(encoding="utf-8"))
-    return result
+        return json.loads(written.read_text(encoding="utf-8"))
 
 
 def compared(result: dict[str, Any]) -> dict[str, Any]:
@@ -129,7 +130,8 @@ def verify(name: str, root: Path = ROOT) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         unpack(commit, Path(folder), root)
         before = compared(small_result(name, Path(folder)))
-    ran = small_result(name, root)
+        ran = small_result(name, root)
+        new = {one: ran["sources"][one] for one in ran["sources"] if not Path(folder, one).exists()}
     after = compared(ran)
     differing = [place for place in {**before, **after} if before.get(place) != after.get(place)]
     if differing:
@@ -137,12 +139,12 @@ def verify(name: str, root: Path = ROOT) -> bool:
         for place in differing[:3]:
             print(f"  {place}: {before.get(place)!r} then, {after.get(place)!r} today")
         return False
-    # As the experiment names them today: a new file may have a part of what was in another one.
-    result["sources"] = ran["sources"]
+    # A new file may have a part of what was in another one.
+    result["sources"] = today | new
     result["verified"] = {
         "day": date.today().isoformat(),
         "before": commit[:8],
-        "files": sorted({*changed, *ran["sources"].keys() - known.keys()}),
+        "files": sorted({*changed, *new}),
         "cells": len(after),
     }
     text = json.dumps(result, indent=1, sort_keys=True, ensure_ascii=False)

@@ -11,9 +11,11 @@ it can fill gaps, and classify text. Each page answers a failure of the one befo
    letters are hidden, and guessed (BERT).
 2. [Modern encoder](modern_encoder.py): at our size, BERT hardly learns in 600 steps. Rotary
    positions change that, and local attention helps, too (ModernBERT).
-3. [Classifier on an encoder](classifier.py): labels are expensive. So an encoder that has filled
+3. [Filling gaps](experiment.py): does it learn at our size? Train it, and look at its guesses.
+4. [Classifier on an encoder](classifier.py): labels are expensive. So an encoder that has filled
    gaps is trained further on a few of them.
-4. [Filling gaps and finding questions](experiment.py): train all of it, and look.
+5. [Finding questions](classifier_experiment.py): what is that worth? The same training from two
+   starts.
 
 With both sides, the loss in a single gap is
 [1.666](../../results/encoders.json#tables.objectives.both%20sides.single) nats, with the left side

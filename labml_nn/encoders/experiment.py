@@ -1,34 +1,32 @@
 r"""
 ---
-title: Filling Gaps and Finding Questions
-summary: An encoder learns to fill gaps in Shakespeare, and then to tell questions from statements.
-know: ../fine_tuning/lora.py
+title: Filling Gaps
+summary: A small encoder learns to fill gaps in Shakespeare, in a quarter of a minute.
 ---
 
-A small encoder first fills gaps in Shakespeare, and is then taught to tell questions from
-statements. **In:** a text, and some steps for each. **Out:** the loss in gaps of held-out scenes,
-guesses, and the share of their sentences that are labelled correctly.
+A small encoder learns to fill gaps in Shakespeare. **In:** a text, and a number of steps. **Out:**
+the loss in gaps of scenes that it hasn't seen, and its guesses for some lines.
 
 [What the model fills into some lines](../../results/encoders.json#tables.filled)
 
 The encoder is the [modern one](modern_encoder.py), with three layers of 64 features, and has about
-150,000 weights. Filling gaps takes [600](../../results/encoders.json#values.steps) steps, about
-[14](../../results/encoders.json#tables.objectives.40%20percent.seconds) seconds of one core;
-teaching takes [120](../../results/encoders.json#values.tuning_steps) steps of 32 sentences, about
-[5](../../results/encoders.json#values.tuning_seconds) seconds.
+150,000 weights. It is trained for [600](../../results/encoders.json#values.steps) steps, about
+[14](../../results/encoders.json#tables.objectives.40%20percent.seconds) seconds of one core. With
+40 % of the letters hidden in training, its loss in the gaps of held-out scenes ends at
+[1.821](../../results/encoders.json#tables.objectives.40%20percent.loss) nats; with BERT's 15 %, at
+[1.886](../../results/encoders.json#tables.objectives.both%20sides.loss). No label is needed for
+that. What the encoder has learned is then [of use with a few
+labels](classifier_experiment.py).
 
 [Filling gaps: means of three seeds](../../results/encoders.json#tables.objectives)
 """
 
-import random
-from collections.abc import Callable, Sequence
-from copy import deepcopy
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.encoders.classifier import Classifier, Labelled, questions, side_by_side
 from labml_nn.encoders.masked_model import MaskedModel, MaskTokenizer, corrupt
 from labml_nn.encoders.modern_encoder import ModernEncoder
 from labml_nn.training.data import CharTokenizer, RandomWindows, prepare
@@ -135,59 +133,15 @@ def guesses(model: MaskedModel, tokenizer: MaskTokenizer, text: str) -> list[str
     ]
 
 
-def fine_tune(
-    model: Classifier, tokenizer: MaskTokenizer, labelled: Sequence[Labelled], steps: int, seed: int
-) -> None:
-    r"""
-    ## Fine-tuning
-
-    Batches of 32 sentences, from those that have a label.
-    """
-
-    def batch_at(step: int) -> tuple[Tensor, Tensor]:
-        # As in [RandomWindows](../training/data.py#RandomWindows): seed and step decide.
-        chosen = random.Random(seed * 1_000_003 + step).choices(labelled, k=32)
-        sentences, labels = zip(*chosen, strict=True)
-        return side_by_side(sentences, tokenizer), torch.tensor(labels).long()
-
-    def gradients(model: nn.Module, tokens: Tensor, labels: Tensor) -> Tensor:
-        # One prediction for each sentence, and not for each position.
-        loss = F.cross_entropy(model(tokens), labels)
-
-        # The encoder's weights have gradients as well, so it changes with the classifier.
-        loss.backward()
-        return loss.detach()
-
-    # The loop of the other lessons, at its usual learning rate.
-    train(model, batch_at, [adamw(model)], steps, gradients=gradients)
-
-
-@torch.no_grad()
-def share_right(model: Classifier, tokenizer: MaskTokenizer, asked: Sequence[Labelled]) -> float:
-    r"""
-    ## Share of right answers
-    """
-    # A classifier that has learned nothing is right in half of all cases, because there are as many
-    # questions as statements.
-    sentences, labels = zip(*asked, strict=True)
-    model.eval()
-
-    # All sentences at once, and for each the class with the highest logit.
-    found = model(side_by_side(sentences, tokenizer)).argmax(dim=-1)
-    return (found == torch.tensor(labels)).double().mean().item()
-
-
-def notebook(
-    corpus: str = "shakespeare", steps: int = 600, fine_tuning_steps: int = 120, seed: int = 1
-) -> None:
+def notebook(corpus: str = "shakespeare", steps: int = 600, seed: int = 1) -> None:
     r"""
     ## In a notebook
 
-    `steps` of filling gaps, then those of finding questions, twice: half a minute of one core.
+    A quarter of a minute of one core.
     """
     # ### The text
     # Gaps need no labels, so all of the training text is used. The last tenth of the text is held
-    # out for both tasks. The seed decides the first weights, the windows and the gaps.
+    # out. The seed decides the first weights, the windows and the gaps.
     letters, training, validation = prepare(read_text(corpus), SEQ_LEN)
     tokenizer = MaskTokenizer(letters)
     torch.manual_seed(seed)
@@ -219,19 +173,6 @@ def notebook(
     plt.gca().set(xlabel="step", ylabel="loss in gaps, nats a letter")
     plt.show()
 
-    # ### Finding questions
-    # Sentences of the training text, 1,000 at most, and all those of the validation text. The same
-    # training has two starts. A copy is trained, so that you can go on with the model.
-    taught = questions(letters.decode(training), SEQ_LEN - 2)[:1000]
-    asked = questions(letters.decode(validation), SEQ_LEN - 2)
-    print(f"{len(taught)} sentences have labels, and {len(asked)} are asked about")
-    starts = {"pretrained": model.encoder, "from scratch": small_encoder(len(tokenizer))}
-    for name, encoder in starts.items():
-        # Both see the same sentences in the same order.
-        classifier = Classifier(deepcopy(encoder), tokenizer.pad)
-        fine_tune(classifier, tokenizer, taught, fine_tuning_steps, seed)
-        print(f"{name}: {share_right(classifier, tokenizer, asked):.3f} are right")
-
 
 def example(n_letters: int = 13, n_windows: int = 5) -> tuple[Tensor, ...]:
     r"""
@@ -247,8 +188,18 @@ def example(n_letters: int = 13, n_windows: int = 5) -> tuple[Tensor, ...]:
     ??? question "Fill “_” in “I will not _ell you” yourself. Which letters fit?"
         “s” and “t”, for example. No model can be sure, so its loss in gaps can't be zero.
 
-    ??? question "The share of right answers is 0.80 of 448 sentences. How exact is that?"
-        Its standard deviation is $\sqrt{0.8 \cdot 0.2 / 448} \approx 0.019$.
+    ??? question "What does a loss of 1.821 nats say about the probability of the right letter?"
+        Its geometric mean over all gaps is $e^{-1.821} \approx 0.16$; guessing among 66 letters
+        gives 0.015.
+
+    ??? question "Two gaps in one word: “m__n”. What can go wrong with the likeliest letters?"
+        - [x] Each is likely by itself, and together they make no word.
+            - Yes. If “moon” and “mean” are equally likely, so are “o” and “e” in the first gap, and
+              “o” and “a” in the second one. Nothing prevents “meon”.
+        - [ ] The second one is guessed better, because the first one is filled already.
+            - All gaps are guessed in one call, and a gap stays a gap in it.
+        - [ ] The model sees that two letters belong together, and guesses pairs.
+            - Its logits are one list of scores for each position, and none for pairs.
     """
     # The three marks are numbered from 13 on.
     alphabet = "".join(chr(97 + index) for index in range(n_letters - 1))

@@ -31,7 +31,6 @@ INTRODUCTION = 250
 # Pages of one idea that a formatter lays out in more than 100 lines: long signatures, tables of
 # names, and the notebook of an experiment. Cutting them in two would part what is read together.
 LONGER = {
-    "labml_nn/encoders/experiment.py": 108,
     "labml_nn/encoders/masked_model.py": 103,
 }
 
