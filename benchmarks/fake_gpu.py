@@ -10,9 +10,10 @@ What needs a number gets a stand-in: `item` and `tolist` give 1, `tolist` of a t
 gives zeros, tensors are `equal`, and `nonzero` finds one in eight, as where two of sixteen experts
 are active.
 
-The time is a model, no measurement. A kernel takes as long as its arithmetic or its bytes,
-whichever is longer, and at least as long as PyTorch needs to start it. The rates are those that a
-Tesla T4 keeps up, well below those of its data sheet.
+The time is a model, no measurement. On the GPU a kernel takes as long as its arithmetic or its
+bytes, whichever is longer. Meanwhile the program starts the next ones, each of which takes it some
+time. So all together takes as long as the GPU computes or as the program starts, whichever is
+longer. The rates are those that a Tesla T4 keeps up, well below those of its data sheet.
 """
 
 import weakref
@@ -46,6 +47,7 @@ class Card:
     * `flops` are floating-point operations in a second, by the size of a number in bytes
     * `bandwidth` are bytes in a second
     * `start` are the seconds in which PyTorch starts a kernel from Python
+    * `waits` says whether the program waits for each operation, as on a CPU
     * `memory` is what a program can have, in bytes
     """
 
@@ -55,13 +57,15 @@ class Card:
     start: float
     memory: float
     capability: tuple[int, int]
+    waits: bool = False
 
 
 # The data sheet: 8.1 TFLOP/s in 32 bits, 65 in 16, 320 GB/s, 16 GB. In 32 bits a transformer of
-# this size keeps up 3 on a T4, which is limited by its 70 W.
-T4 = Card("Tesla T4", {4: 3e12, 2: 15e12}, 220e9, 12e-6, 14e9, (7, 5))
+# this size keeps up 3 on a T4, which is limited by its 70 W. The time to start a kernel is the
+# processor's: in `results/gpu.json` small models have steps of 10 ms with 390 kernels.
+T4 = Card("Tesla T4", {4: 3e12, 2: 15e12}, 220e9, 25e-6, 14e9, (7, 5))
 # Two cores of a laptop or of Colab's machine without a GPU.
-CORES = Card("two cores", {4: 60e9}, 12e9, 6e-6, 12e9, (0, 0))
+CORES = Card("two cores", {4: 60e9}, 12e9, 6e-6, 12e9, (0, 0), waits=True)
 
 # What only looks at the memory of another tensor starts no kernel.
 _VIEWS = frozenset(
@@ -73,14 +77,25 @@ _VIEWS = frozenset(
 
 @dataclass
 class Counts:
-    r"""What has been done so far on the GPU; memory in bytes."""
+    r"""
+    What has been done so far on the GPU; memory in bytes.
+
+    * `computing` are the seconds in which the GPU computes
+    * `starting` are those in which the program starts kernels
+    """
 
     flops: float = 0
     read_and_written: float = 0
     kernels: int = 0
-    seconds: float = 0
+    computing: float = 0
+    starting: float = 0
     held: int = 0
     peak: int = 0
+
+    @property
+    def seconds(self) -> float:
+        r"""How long all of it takes."""
+        return max(self.computing, self.starting)
 
 
 class _Count(TorchDispatchMode):
@@ -103,8 +118,9 @@ class _Count(TorchDispatchMode):
         if func is torch.ops.aten.bincount.default:
             return torch.empty(kwargs.get("minlength", 1), dtype=torch.int64, device=args[0].device)
         if func is torch.ops.aten.nonzero.default:
-            count = max(1, args[0].numel() // FOUND)
-            return torch.empty(count, args[0].dim(), dtype=torch.int64, device=args[0].device)
+            return _places(args[0])
+        if func in _INDEXING:
+            args = (args[0], _without_masks(args[1]), *args[2:])
         # Small constants keep their numbers, and would be computed with.
         given = tree_leaves((args, kwargs))
         for one in given:
@@ -150,7 +166,34 @@ class _Count(TorchDispatchMode):
         self.counts.flops += flops
         self.counts.read_and_written += moved
         self.counts.kernels += 1
-        self.counts.seconds += max(flops / rate, moved / self.card.bandwidth, self.card.start)
+        computing = max(flops / rate, moved / self.card.bandwidth)
+        if self.card.waits:
+            computing = max(computing, self.card.start)
+        self.counts.computing += computing
+        self.counts.starting += self.card.start
+
+
+# What takes masks, which say by their numbers how many elements there are.
+_INDEXING = (
+    torch.ops.aten.index.Tensor,
+    torch.ops.aten.index_put.default,
+    torch.ops.aten.index_put_.default,
+)
+
+
+def _places(mask: Tensor) -> Tensor:
+    r"""As many places as are said to be found in a mask, `[n_places, dimensions of the mask]`."""
+    count = max(1, mask.numel() // FOUND)
+    return torch.empty(count, mask.dim(), dtype=torch.int64, device=mask.device)
+
+
+def _without_masks(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    r"""The same indices, with places for each mask."""
+    replaced: list[Tensor | None] = []
+    for index in indices:
+        is_mask = index is not None and index.dtype is torch.bool
+        replaced += _places(index).unbind(dim=1) if is_mask else [index]
+    return replaced
 
 
 def _is_there(value: Any) -> bool:

@@ -3,12 +3,14 @@ What the notebooks take: minutes and memory, counted without a GPU.
 
 Each notebook that trains runs for a few steps where nothing is computed, as on two cores and as on
 a Tesla T4, and the rest of its steps is added. `labml_nn/notebooks.toml` then says for each what
-the head of the notebook tells its reader. The times are a model's: see `fake_gpu.py`.
+the head of the notebook tells its reader. The times are a model's: see `fake_gpu.py`. Two notebooks
+look at the numbers that they compute; these run for some steps on this machine, and are timed.
 
 With names, such as transformers/mha, it prints the counts of these, and writes nothing.
 """
 
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,9 @@ FOLDER = ROOT / "notebooks"
 FILE = ROOT / "labml_nn" / "notebooks.toml"
 # One step more, after the first, in which an optimizer makes its state.
 FEW, MORE = 2, 3
+# What these train on, or what they draw, depends on numbers. They are timed, for so many steps.
+TIMED = ("encoders/experiment", "inference/speculative_experiment")
+TIMED_STEPS = 40
 # Tokens that are really drawn of a sample; what a sample takes is left out.
 DRAWN = 2
 # Cells that look at numbers, of examples and of exercises.
@@ -83,9 +88,9 @@ def _short(write: Callable[..., str], counts: Counts) -> Callable[..., str]:
     def short(
         model: Any, tokenizer: Any, prompt: str, length: int, *rest: Any, **named: Any
     ) -> str:
-        before = counts.seconds
+        before = counts.computing, counts.starting
         text = write(model, tokenizer, prompt, min(length, DRAWN), *rest, **named)
-        counts.seconds = before
+        counts.computing, counts.starting = before
         return text
 
     short.is_short = True
@@ -119,14 +124,35 @@ def minutes(path: Path, card: Card) -> tuple[float, float]:
     return (few.seconds + (steps_of(path, card) - FEW) * step) / 60, more.peak / GIB
 
 
+def timed(path: Path) -> float:
+    r"""Minutes on this machine, without a GPU."""
+    seconds = []
+    for steps in (TIMED_STEPS, 2 * TIMED_STEPS):
+        notebook = fill_in(path.read_text(encoding="utf-8"), {"steps": steps})
+        names: dict[str, Any] = {"__name__": "__main__"}
+        matplotlib.use("Agg")
+        began = time.monotonic()
+        for cell in notebook.cells:
+            if cell.cell_type == "code" and not cell.source.startswith(SKIPPED):
+                exec(compile(cell.source, path.name, "exec"), names)
+                if "read_text" in names:
+                    names["read_text"] = lambda corpus: tiny_shakespeare()
+        seconds.append(time.monotonic() - began)
+        matplotlib.pyplot.close("all")
+    step = (seconds[1] - seconds[0]) / TIMED_STEPS
+    return (seconds[0] + (steps_of(path, CORES) - TIMED_STEPS) * step) / 60
+
+
 def main() -> None:
     r"""Count, and write the file."""
     chosen = [FOLDER / f"{name}.ipynb" for name in sys.argv[1:]]
     entries = []
     for path in chosen or sorted(one for one in FOLDER.rglob("*.ipynb") if trains(one)):
         name = path.relative_to(FOLDER).with_suffix("").as_posix()
-        on_cores, _ = minutes(path, CORES)
-        entry = {"cores": on_cores}
+        if name in TIMED:
+            entry = {"cores": timed(path)}
+        else:
+            entry = {"cores": minutes(path, CORES)[0]}
         if chooses_a_gpu(path):
             entry["gpu"], entry["memory"] = minutes(path, T4)
         numbers = ", ".join(f"{key} = {value:.2g}" for key, value in entry.items())

@@ -51,6 +51,26 @@ def test_operations_bytes_and_memory_are_counted() -> None:
         assert d.is_cuda and d.shape == (n, m)
 
 
+def test_the_program_starts_kernels_while_the_gpu_computes() -> None:
+    card = replace(T4, flops={4: 1e9}, bandwidth=1e9, start=1e-4)
+    with fake_gpu(card) as counts:
+        small = torch.empty(2, 3, device="cuda")
+        for _ in range(5):
+            small = small + 1
+        assert counts.seconds == pytest.approx(5 * 1e-4)
+        large = torch.empty(101, 103, device="cuda")
+        large @ large.t()
+        # The product takes longer than all starts together.
+        product = 2 * 101 * 103 * 101 / 1e9
+        sums = 5 * 2 * 4 * 2 * 3 / 1e9
+        assert counts.seconds == pytest.approx(product + sums, rel=0.02)
+    with fake_gpu(replace(card, waits=True)) as counts:
+        small = torch.empty(2, 3, device="cuda")
+        large @ large.t()
+        small = small + 1
+        assert counts.seconds == pytest.approx(product + 1e-4)
+
+
 @pytest.mark.parametrize(
     "path", ON_GPU, ids=lambda path: path.relative_to(FOLDER).with_suffix("").as_posix()
 )

@@ -15,7 +15,7 @@ def test_a_dry_run_goes_through_all_parts(repository: Path) -> None:
     parts = [json.loads(line) for line in said if line.startswith('{"name"')]
     states = {one["name"]: one["state"] for one in parts}
     assert states["the experiment"] == "dry"
-    assert states["preset gpu"] == states["transformers/mha"] == "no time"
+    assert states["preset gpu, seed 1"] == states["transformers/mha"] == "no time"
     # The count says three minutes at most, and less memory than a T4 has.
     assert 60 < parts[0]["t4_seconds"] <= 180
     assert parts[0]["t4_memory"] < 14

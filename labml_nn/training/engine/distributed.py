@@ -72,8 +72,8 @@ def decide(config: TrainConfig) -> tuple[TrainConfig, torch.device, torch.dtype]
         device = choose_device(config.device)
         dtype = choose_precision(config.precision, device)
 
-    # Compiling takes a minute. On a GPU that pays nearly always; it needs Triton, which not every
-    # system has. On a CPU a short run would be over before.
+    # Compiling takes up to a minute. On a GPU that pays in all but short runs; it needs Triton,
+    # which not every system has. On a CPU a short run would be over before.
     compile = config.compile
     if compile is None:
         has_triton = importlib.util.find_spec("triton") is not None

@@ -266,18 +266,20 @@ PRESETS: dict[str, Preset] = {
         # So many steps see the text seven times. Dropout keeps the model from learning it by heart.
         | {"n_layers": 6, "d_ff": 512, "dropout_prob": 0.1},
     ),
-    # The size and the dropout that nanoGPT trains on a GPU.
+    # The size and the dropout that nanoGPT trains on a GPU. [What it
+    # reached](../../../docs/on_a_gpu.md).
     "gpu": Preset(
         ModernConfig,
         modern,
         muon_and_adamw,
         MODERN
         | {"steps": 350, "batch_size": 64, "seq_len": 256, "d_model": 384, "heads": 6}
-        # They see the text six times. With 24 times it was learned by heart, and the validation
-        # loss rose again.
+        # They see the text six times. With many more steps it would be learned by heart: the model
+        # has ten times as many parameters as the text has letters.
         | {"n_layers": 6, "d_ff": 1024, "dropout_prob": 0.2, "evaluate_every": 175}
         | {"learning_rate": 8e-3, "matrix_learning_rate": 0.045}
-        # Compiling takes longer than so few steps would save.
+        # [Compiling](../../../docs/on_a_gpu.md#beside-nanogpt) takes longer than so few steps would
+        # save.
         | {"compile": False},
     ),
     # One part of the classic transformer exchanged, for comparison.

@@ -16,5 +16,6 @@ lie the years since 2017, in which most parts were replaced. Read these pages in
 5. [The ablation](ablation.py): what each change is worth
 
 Two presets of the [command line](../../training/engine/__init__.py) train it at larger sizes:
-`long` on a CPU, and `gpu` with the size that nanoGPT trains on a GPU.
+[`long`](../../../docs/long_run.md) on a CPU, and [`gpu`](../../../docs/on_a_gpu.md) with the size
+that nanoGPT trains.
 """
