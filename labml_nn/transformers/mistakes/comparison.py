@@ -54,11 +54,12 @@ def roughen(module: nn.Module) -> nn.Module:
     mistakes don't show then. Here all matrices become random numbers, the same each time, and such
     numbers are added to biases and gains.
     """
-    # A generator of its own: the caller's random numbers stay as they are.
+    # A generator of its own: the caller's random numbers stay as they are. It is on the CPU, and so
+    # must the numbers be, even if the caller has set another default device.
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for weight in module.parameters():
-            noise = torch.randn(weight.shape, generator=generator).to(weight)
+            noise = torch.randn(weight.shape, generator=generator, device="cpu").to(weight)
 
             # Scores of a few units: large enough for the softmax to matter.
             if weight.dim() > 1:

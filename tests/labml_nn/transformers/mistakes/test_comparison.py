@@ -45,6 +45,14 @@ def test_weights_get_some_size_the_same_each_time() -> None:
     assert other[1].weight.equal(gain)
 
 
+def test_the_default_device_of_the_caller_does_not_matter() -> None:
+    plain, under = (nn.Linear(3, 5) for _ in range(2))
+    roughen(plain)
+    with torch.device("meta"):
+        roughen(under)
+    assert torch.equal(plain.weight, under.weight)
+
+
 def same(found: list[Matrix], expected: list[tuple[Tensor, Tensor]]) -> bool:
     r"""Whether these are the weights and biases, in this order, without a graph."""
     flat = [z for matrix in found for z in matrix]
