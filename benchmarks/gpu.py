@@ -3,8 +3,8 @@ What only a GPU can tell: do the notebooks run there, how long, and with how muc
 
 In at most eight minutes, in this order: the experiment in full, the preset for a GPU with three
 seeds, nanoGPT for the first thousand of its steps, and 20 steps of every notebook that has a branch
-for a GPU. Each notebook has what was measured beside what was counted for a T4, in
-`labml_nn/notebooks.toml`. What there is no time for is said, and left out.
+for a GPU. `gpu_table` then puts beside it what was counted for a T4. What there is no time for is
+said, and left out.
 
     python -m benchmarks.gpu                # on a machine with a CUDA GPU; writes results/gpu.json
     python -m benchmarks.gpu --nanogpt DIR  # beside nanoGPT; DIR is a checkout of it
@@ -24,7 +24,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir
@@ -36,15 +35,14 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from benchmarks.fake_gpu import GIB, T4
-from benchmarks.notebook_counts import FILE, FOLDER, SKIPPED, chooses_a_gpu, run, steps_of
+from benchmarks.gpu_table import NOTEBOOK_OF_WHOLE, STEPS, WHOLE, table
+from benchmarks.notebook_counts import FOLDER, SKIPPED, chooses_a_gpu, run
 from benchmarks.record import fingerprints, write
 from labml_nn.training.data import tiny_shakespeare
 from tests.kernels import fill_in
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 8 * 60
-WHOLE = FOLDER / "transformers/basic/autoregressive_experiment.ipynb"
-STEPS = 20
 SEEDS = (1, 2, 3)
 # Less than that, and a notebook is not begun.
 FEW_SECONDS = 15
@@ -118,20 +116,6 @@ def validation_loss(names: Mapping[str, Any]) -> float | None:
     return names["evaluate"](names["model"], names["validation"], names["seq_len"])
 
 
-def counted(path: Path, steps: int) -> Row:
-    r"""What was counted for so many steps on a T4; for all of them, if the number is 0."""
-    page = path.relative_to(FOLDER).with_suffix(".py").as_posix()
-    known = tomllib.loads(FILE.read_text(encoding="utf-8")).get(f"labml_nn/{page}", {})
-    if "gpu" not in known:
-        return {}
-    of_one = 60 * known["gpu"] / steps_of(path, T4)
-    return {
-        "t4_seconds": of_one * (steps or steps_of(path, T4)),
-        "t4_step": 1000 * of_one,
-        "t4_memory": known["memory"],
-    }
-
-
 def notebooks(left: Left, dry: bool) -> Iterator[Row]:
     r"""Every notebook with a branch for a GPU, for a few steps, as long as there is time."""
     for path in sorted(path for path in FOLDER.rglob("*.ipynb") if chooses_a_gpu(path)):
@@ -144,7 +128,7 @@ def notebooks(left: Left, dry: bool) -> Iterator[Row]:
 
 
 def one_notebook(path: Path, form: Mapping[str, object], dry: bool) -> Row:
-    r"""What was measured beside what was counted; an error is a row, and no end."""
+    r"""What was measured; an error is a row, and no end."""
     row: Row = {}
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         try:
@@ -154,8 +138,7 @@ def one_notebook(path: Path, form: Mapping[str, object], dry: bool) -> Row:
                 row = measured(path, form)
         except Exception as error:
             return {"state": f"{type(error).__name__}: {error}".partition("\n")[0]}
-    steps = 0 if path == WHOLE else STEPS
-    return {"state": "dry" if dry else "ran", **row, **counted(path, steps)}
+    return {"state": "dry" if dry else "ran", **row}
 
 
 def preset(seed: int, left: Left, dry: bool) -> Row:
@@ -287,7 +270,8 @@ def main(arguments: list[str] | None = None) -> int:
     if not options.dry:
         warm_up()
     whole = {"steps": 1} if options.dry else {}
-    tell({"name": "the experiment", **one_notebook(WHOLE, whole, options.dry)})
+    path = FOLDER / f"{NOTEBOOK_OF_WHOLE}.ipynb"
+    tell({"name": WHOLE, **one_notebook(path, whole, options.dry)})
     for seed in SEEDS:
         # Half of what is left, for a slow GPU can't finish it.
         tell(preset(seed, lambda: left() / 2, options.dry))
@@ -308,20 +292,6 @@ def warm_up() -> None:
     for dtype in (torch.float32, torch.bfloat16):
         matrix = torch.ones(64, 64, device="cuda", dtype=dtype)
         (matrix @ matrix).sum().item()
-
-
-# Names and titles of the columns; those of a T4 are counts.
-COLUMNS = {
-    "name": "what ran",
-    "state": "state",
-    "seconds": "seconds",
-    "step": "ms a step",
-    "memory": "GiB",
-    "loss": "validation loss",
-    "t4_seconds": "seconds, counted for a T4",
-    "t4_step": "ms a step, counted for a T4",
-    "t4_memory": "GiB, counted",
-}
 
 
 def record(rows: list[Row], known: Mapping[str, str], seconds: float) -> None:
@@ -348,12 +318,7 @@ def record(rows: list[Row], known: Mapping[str, str], seconds: float) -> None:
         sources=known,
         seconds=seconds,
         values=values,
-        tables={
-            "parts": {
-                "columns": [{"name": name, "title": title} for name, title in COLUMNS.items()],
-                "rows": [{name: row.get(name) for name in COLUMNS} for row in rows],
-            }
-        },
+        tables={"parts": table(rows)},
     )
 
 

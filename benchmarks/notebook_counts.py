@@ -120,8 +120,14 @@ def minutes(path: Path, card: Card) -> tuple[float, float]:
     text = tiny_shakespeare()
     few, _ = run(path, {"steps": FEW}, card, text)
     more, _ = run(path, {"steps": MORE}, card, text)
-    step = (more.seconds - few.seconds) / (MORE - FEW)
-    return (few.seconds + (steps_of(path, card) - FEW) * step) / 60, more.peak / GIB
+    steps = steps_of(path, card)
+
+    def of_all(name: str) -> float:
+        step = (getattr(more, name) - getattr(few, name)) / (MORE - FEW)
+        return getattr(few, name) + (steps - FEW) * step
+
+    # In the few steps it may be the other one that takes longer.
+    return max(of_all("computing"), of_all("starting")) / 60, more.peak / GIB
 
 
 def timed(path: Path) -> float:

@@ -1,9 +1,9 @@
 r"""
 Write what was measured to a file that the pages can refer to.
 
-A program that measures ends with one call of `write`. The file `results/NAME.json` then says what
-was found, by which command, on which day, on which machine, and of which sources. The notes link to
-it, and RULES.md says how.
+Each run of an experiment, and each program that measures, ends with one call of `write`. The file
+`results/NAME.json` then says what was found, by which command, on which day, on which machine, and
+of which sources. The notes link to it, and RULES.md says how.
 
 `python -m benchmarks stale` prints which results are no longer of the sources that are here.
 """

@@ -1,0 +1,78 @@
+r"""
+What ran on a GPU beside what is counted for a T4: the table of results/gpu.json.
+
+    python -m benchmarks gpu_table
+
+puts today's counts, of `labml_nn/notebooks.toml`, beside what was measured. Nothing is measured
+again, and no measured number changes.
+"""
+
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from benchmarks.fake_gpu import T4
+from benchmarks.notebook_counts import FILE, FOLDER, steps_of
+from benchmarks.record import ROOT
+
+RESULT = ROOT / "results" / "gpu.json"
+# Of every notebook but one, so many steps are made.
+STEPS = 20
+WHOLE = "the experiment"
+NOTEBOOK_OF_WHOLE = "transformers/basic/autoregressive_experiment"
+
+Row = dict[str, Any]
+
+MEASURED = [
+    {"name": "name", "title": "what ran"},
+    {"name": "state", "title": "state"},
+    {"name": "seconds", "title": "seconds", "digits": 1},
+    {"name": "step", "title": "ms a step", "digits": 1},
+    {"name": "memory", "title": "GiB", "digits": 2},
+    {"name": "loss", "title": "validation loss", "digits": 3},
+]
+COUNTED = [
+    {"name": "t4_step", "title": "ms a step, counted for a T4", "digits": 1},
+    {"name": "t4_memory", "title": "GiB, counted", "digits": 2},
+]
+
+
+def table(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    r"""The table of rows that have been measured, with today's counts beside them."""
+    names = [column["name"] for column in MEASURED]
+    return {
+        "columns": [*MEASURED, *COUNTED],
+        "rows": [{name: row.get(name) for name in names} | counted(row["name"]) for row in rows],
+    }
+
+
+def counted(name: str) -> Row:
+    r"""What is counted for a step of a notebook on a T4; nothing for what is no notebook."""
+    name = NOTEBOOK_OF_WHOLE if name == WHOLE else name
+    known = tomllib.loads(FILE.read_text(encoding="utf-8")).get(f"labml_nn/{name}.py", {})
+    if "gpu" not in known:
+        return dict.fromkeys(("t4_step", "t4_memory"))
+    minutes = known["gpu"]
+    milliseconds = 60_000 * minutes / steps_of(FOLDER / f"{name}.ipynb", T4)
+    return {"t4_step": float(f"{milliseconds:.6g}"), "t4_memory": known["memory"]}
+
+
+def main() -> int:
+    r"""Put the counts into the result."""
+    result = json.loads(RESULT.read_text(encoding="utf-8"))
+    result["tables"]["parts"] = table(result["tables"]["parts"]["rows"])
+    text = json.dumps(result, indent=1, sort_keys=True, ensure_ascii=False)
+    beside = RESULT.with_name(f"{RESULT.name}.{os.getpid()}.part")
+    try:
+        beside.write_text(text + "\n", encoding="utf-8")
+        beside.replace(RESULT)
+    finally:
+        beside.unlink(missing_ok=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
