@@ -39,12 +39,8 @@ from labml_nn.encoders.experiment import (
     masked_batches,
     small_encoder,
 )
-from labml_nn.encoders.masked_model import (
-    IGNORED,
-    BertEncoder,
-    MaskedModel,
-    MaskTokenizer,
-)
+from labml_nn.encoders.masked_model import BertEncoder, MaskedModel
+from labml_nn.encoders.masked_tokens import IGNORED, MaskTokenizer
 from labml_nn.encoders.modern_encoder import ModernEncoder, with_rotary
 from labml_nn.training.data import prepare, tiny_shakespeare
 from labml_nn.training.loop import adamw, train
@@ -60,6 +56,7 @@ SOURCES = [
     "labml_nn/encoders/classifier_experiment.py",
     "labml_nn/encoders/experiment.py",
     "labml_nn/encoders/masked_model.py",
+    "labml_nn/encoders/masked_tokens.py",
     "labml_nn/encoders/modern_encoder.py",
     "labml_nn/training/data.py",
     "labml_nn/training/loop.py",

@@ -53,7 +53,8 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from labml_nn.encoders.masked_model import BertEncoder, MaskTokenizer
+from labml_nn.encoders.masked_model import BertEncoder
+from labml_nn.encoders.masked_tokens import MaskTokenizer
 from labml_nn.training.data import CharTokenizer
 
 # A sentence without its mark, and whether it was a question.
@@ -132,6 +133,8 @@ class Classifier(nn.Module):
 
         # The encoder is trained further, with a gradient for all its weights.
         self.encoder = encoder
+
+        # What is filled up, and how many vectors become one, `forward` has to know.
         self.pad = pad
         self.pooling = pooling
 

@@ -43,7 +43,8 @@ from labml_nn.encoders.experiment import (
     masked_batches,
     small_encoder,
 )
-from labml_nn.encoders.masked_model import MaskedModel, MaskTokenizer
+from labml_nn.encoders.masked_model import MaskedModel
+from labml_nn.encoders.masked_tokens import MaskTokenizer
 from labml_nn.training.data import CharTokenizer, prepare
 from labml_nn.training.loop import adamw, train
 from labml_nn.transformers.basic.autoregressive_experiment import read_text
@@ -90,7 +91,8 @@ def fine_tune(model: Classifier, batch_at: BatchAt, steps: int) -> list[float]:
         return loss.detach()
 
     # The loop of the other lessons, at its usual learning rate. What it usually has as a loss is a
-    # mean over positions, so it gets the function above in its place.
+    # mean over positions, so it gets the function above in its place. Each loss is kept, to be
+    # drawn.
     losses: list[float] = []
     train(
         model,

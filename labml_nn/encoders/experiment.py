@@ -27,7 +27,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.encoders.masked_model import MaskedModel, MaskTokenizer, corrupt
+from labml_nn.encoders.masked_model import MaskedModel
+from labml_nn.encoders.masked_tokens import MaskTokenizer, corrupt
 from labml_nn.encoders.modern_encoder import ModernEncoder
 from labml_nn.training.data import CharTokenizer, RandomWindows, prepare
 from labml_nn.training.loop import adamw, train
@@ -64,7 +65,7 @@ def masked_batches(
     r"""
     ## Batches with gaps
 
-    `shares` are those of [corrupt](masked_model.py#corrupt).
+    `shares` are those of [corrupt](masked_tokens.py#corrupt).
     """
     # The same windows as for a language model, one letter shorter.
     windows = RandomWindows(text, SEQ_LEN - 1, BATCH_SIZE, seed)

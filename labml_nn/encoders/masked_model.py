@@ -1,8 +1,8 @@
 r"""
 ---
 title: Masked Language Model
-summary: Hide some letters of a text, and guess each from both sides (BERT).
-know: ../training/loop.py, ../transformers/positional_encoding.py
+summary: BERT's encoder sees both sides of a hidden letter, and guesses it.
+know: ../transformers/positional_encoding.py
 paper:
   title: "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding"
   authors: Devlin et al.
@@ -13,27 +13,25 @@ terms:
   masked language model: A model that guesses hidden tokens of a text from what is left of it.
 ---
 
-Which letter is missing in “the k_ng”? You look at both sides. A [language
-model](../transformers/basic/autoregressive_model.py) can't: its causal mask hides the right side,
-or it would see the letter that it has to predict. Hide one letter of Shakespeare: after 600 steps,
-a small language model has a loss of
-[1.916](../../results/encoders.json#tables.objectives.left%20side.single) nats there, an equally
-large encoder, which sees both sides,
-[1.666](../../results/encoders.json#tables.objectives.both%20sides.single) (means of three seeds).
-
-A *masked language model* needs no causal mask, since the letters themselves are hidden. Some are
-replaced in the input, and the model guesses what they were:
+Some letters of a text are [hidden](masked_tokens.py). Which model can guess them? A [language
+model](../transformers/basic/autoregressive_model.py) looks at the left side alone. An *encoder* is
+a transformer without the causal mask, so it looks at both:
 
 ```text
-text     t  h  e  ␣  k  i  n  g
-input    t  ▒  e  ␣  x  i  n  g
-targets  .  h  .  .  k  .  n  .
+                        t  h  e  ␣  ▒  i  n  g
+seen from ▒, left side  ■  ■  ■  ■  ■  .  .  .
+seen from ▒, encoder    ■  ■  ■  ■  ■  ■  ■  ■
 ```
 
-Three of eight letters were chosen (␣ is a space): “h” is hidden by a *mask token* ▒, “k” is
-replaced by a random letter, and “n” stays. Only they count in the loss.
+That is worth a quarter of a nat. If a single letter of Shakespeare is hidden, the loss there is
+[1.916](../../results/encoders.json#tables.objectives.left%20side.single) nats from the left side
+and [1.666](../../results/encoders.json#tables.objectives.both%20sides.single) from both, with
+encoders of one size after 600 steps (means of three seeds).
 
-[The loss in gaps: mean and range of three seeds](../../results/encoders.json#figures.sides)
+The measured encoders are [modern ones](modern_encoder.py), which descend from BERT's. This page has
+BERT's own. In so few steps it hardly learns:
+[3.309](../../results/encoders.json#tables.encoders.BERT.loss) nats, if 15 % of all letters are
+hidden at once. The next page finds out why.
 
 **In:** tokens, `[seq_len, batch_size]`, some of them replaced. **Out:** at each position, logits
 for the token that was there, `[seq_len, batch_size, n_vocab]`.
@@ -45,80 +43,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from labml_nn.encoders.masked_tokens import MaskTokenizer, corrupt
 from labml_nn.training.data import CharTokenizer
 from labml_nn.transformers.feed_forward import FeedForward
 from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.models import TransformerLayer
-
-# A target of this number doesn't count: `cross_entropy` leaves it out of its mean.
-IGNORED = -100
-
-
-class MaskTokenizer:
-    r"""
-    ## Letters and three special tokens
-    """
-
-    def __init__(self, letters: CharTokenizer) -> None:
-        r"""
-        * `letters` are the [tokens of characters](../training/data.py#CharTokenizer)
-        """
-        self.letters = letters
-
-        # They are numbered after the letters: what hides a letter, what each text begins with, and
-        # what pads the shorter texts of a [batch](classifier.py): “[MASK]”, “[CLS]” and “[PAD]” in
-        # BERT.
-        self.mask, self.first, self.pad = range(len(letters), len(letters) + 3)
-
-    def __len__(self) -> int:
-        # The vocabulary size.
-        return len(self.letters) + 3
-
-    def encode(self, text: str, gap: str = "") -> Tensor:
-        # One number for each letter, behind the token of the beginning.
-        tokens = F.pad(self.letters.encode(text), (1, 0), value=self.first)
-
-        # Where the text has the letter `gap`, a letter is missing.
-        hidden = torch.tensor([False] + [letter == gap for letter in text])
-
-        # The mark of the beginning is never hidden.
-        return tokens.masked_fill(hidden, self.mask)
-
-
-def corrupt(
-    tokens: Tensor,
-    tokenizer: MaskTokenizer,
-    generator: torch.Generator,
-    rate: float = 0.15,
-    masked: float = 0.8,
-    replaced: float = 0.1,
-) -> tuple[Tensor, Tensor]:
-    r"""
-    ## Hide letters
-
-    The share `rate` has to be guessed. Of that, `masked` is hidden, `replaced` becomes random
-    letters, and the rest is kept. Returns inputs and targets, `[seq_len, batch_size]` each.
-
-    The loss is the mean of $-\ln p(x_i \mid \tilde x)$ over the chosen places $i$. $x$ is the text,
-    $\tilde x$ the input with replaced letters, and $p$ the probability that the model gives.
-    """
-    # Each letter on its own, by a random number from 0 to 1. Marks are never chosen: there is
-    # nothing to learn from guessing that a text has a beginning.
-    n_letters = len(tokenizer.letters)
-    chosen = (torch.rand(tokens.shape, generator=generator) < rate) & (tokens < n_letters)
-
-    # Only the chosen places count. A target for every place would mostly teach the model to copy.
-    targets = tokens.masked_fill(~chosen, IGNORED)
-
-    # A second random number decides what becomes of a chosen letter. Most are hidden.
-    fate = torch.rand(tokens.shape, generator=generator)
-    inputs = tokens.masked_fill(chosen & (fate < masked), tokenizer.mask)
-
-    # Some become any letter, and the last ones stay. So the model has to guess at every place, not
-    # at masks alone: texts that will be classified have no masks. (That is the paper's reason.)
-    letters = torch.randint(n_letters, tokens.shape, generator=generator)
-    other = chosen & (masked <= fate) & (fate < masked + replaced)
-    return letters.where(other, inputs), targets
 
 
 class PostNormLayer(TransformerLayer):
@@ -183,7 +112,8 @@ class BertEncoder(nn.Module):
         self.norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout_prob)
 
-        # Each layer by a call of its own, with GELU in its network.
+        # Each layer by a call of its own, so that each has its own weights. The network has GELU, a
+        # smooth form of ReLU, which BERT took over from GPT.
         self.layers = nn.ModuleList(
             PostNormLayer(
                 d_model=d_model,
@@ -232,6 +162,9 @@ class MaskedModel(nn.Module):
         # One more layer, which a classifier throws away: features needn't look like a letter's.
         self.dense = nn.Linear(d_model, d_model, bias=bias)
         self.norm = nn.LayerNorm(d_model, bias=bias)
+
+        # A number for each token: some letters are frequent wherever one is missing. It begins at
+        # zero.
         self.bias = nn.Parameter(torch.zeros(n_vocab))
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -261,30 +194,25 @@ def example(
 
     Half of the letters are chosen, and a model with random weights guesses them.
 
-    ### What did not help here
+    ### What is left out
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
-
-    Both sides, if 15 % of all letters are hidden at once: the loss in gaps is then
-    [1.886](../../results/encoders.json#tables.objectives.both%20sides.loss), and that of the
-    language model, which sees its whole side,
-    [1.903](../../results/encoders.json#tables.objectives.left%20side.loss). Nor is 15 % the best
-    share: with 40 % in training it is
-    [1.821](../../results/encoders.json#tables.objectives.40%20percent.loss); large models can gain
-    from more, too ([Wettig et al. 2022](https://arxiv.org/abs/2202.08005)). Replacing and keeping
-    some may help: with all of the 15 % hidden it is
-    [1.946](../../results/encoders.json#tables.objectives.all%20hidden.loss), but seeds overlap.
-
-    The runs have the [modern encoder](modern_encoder.py), as BERT's learns too slowly here. Left
-    out is BERT's task about pairs of sentences (next sentence prediction).
+    BERT's task about pairs of sentences (next sentence prediction), and the vector that tells the
+    first of two sentences from the second one.
 
     ### Exercises
 
-    ??? question "A window has 63 letters. How many targets has it on average?"
-        At a rate of 0.15, 9.45.
+    ??? question "Leave out the vectors of positions. Which texts are the same for the model then?"
+        Those with the same letters in any order. Without a causal mask nothing else tells the model
+        what comes first, so it would guess the same for “the k_ng” and for “gn_k eht”.
 
-    ??? question "Give every place a target: `targets = tokens`. What does the model learn first?"
-        To copy: in 86.5 % of all places the right answer is the letter that it sees.
+    ??? question "Change the last letter of a text. Which outputs may change?"
+        - [x] All of them.
+            - Yes. Each position sees all others. In a language model, no output before the last one
+              may move; that is how its causal mask is tested.
+        - [ ] The last one alone.
+            - Then no position would look at any other one.
+        - [ ] Those of gaps alone.
+            - The layers don't know which positions are gaps. A mask token is a token like others.
 
     ??? question "Initialise the table of tokens with PyTorch's variance of 1. The first loss?"
         Far above that of guessing, because the same table makes the logits. A test notices.
@@ -294,11 +222,13 @@ def example(
     alphabet = "".join(chr(97 + index) for index in range(n_letters - 1))
     tokenizer = MaskTokenizer(CharTokenizer(alphabet))
     n_vocab = len(tokenizer)
-    d_model = heads * d_k
     tokens = torch.randint(n_letters, (seq_len, batch_size))
 
     # Half of the letters, so that some are chosen for sure.
     inputs, targets = corrupt(tokens, tokenizer, torch.Generator().manual_seed(1), rate=0.5)
+
+    # Two layers. The features are those of all heads, side by side.
+    d_model = heads * d_k
     model = MaskedModel(BertEncoder(n_vocab, d_model, heads, 2, d_ff, seq_len))
 
     # As in the training loop: the loss leaves out what isn't counted.

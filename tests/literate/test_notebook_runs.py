@@ -118,10 +118,11 @@ def check_that_it_shows_a_picture_and_a_loss_and_can_be_read(
     hidden = [cell.source for cell in code if "source_hidden" in cell.metadata.get("jupyter", {})]
     # One for each page that is inlined; the set-up is none, nor is what judges an exercise. The
     # course trains the models of nearly all lessons, and each must be the very one of its page.
-    # Preferences need a model that has read and has learned to answer; which draft pays, two
-    # models, a cache and three drafts.
+    # Preferences need a model that has read and has learned to answer, and questions an encoder
+    # that has filled gaps; which draft pays, two models, a cache and three drafts.
     limits = {
         "course/experiment": (20, 750),
+        "encoders/classifier_experiment": (13, 700),
         "fine_tuning/preference_experiment": (14, 700),
         "inference/speculative_experiment": (14, 700),
     }

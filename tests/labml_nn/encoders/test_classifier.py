@@ -4,7 +4,7 @@ from torch import Tensor, nn
 from transformers import BertForSequenceClassification, ModernBertForSequenceClassification
 
 from labml_nn.encoders.classifier import Classifier, questions, side_by_side
-from labml_nn.encoders.masked_model import MaskTokenizer
+from labml_nn.encoders.masked_tokens import MaskTokenizer
 from labml_nn.training.data import CharTokenizer, tiny_shakespeare
 from tests.labml_nn.encoders import oracles
 from tests.labml_nn.transformers.seam import equals, refuses

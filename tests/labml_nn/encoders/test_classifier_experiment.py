@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from labml_nn.encoders import classifier_experiment as page
 from labml_nn.encoders.classifier import Classifier, side_by_side
 from labml_nn.encoders.experiment import small_encoder
-from labml_nn.encoders.masked_model import MaskTokenizer
+from labml_nn.encoders.masked_tokens import MaskTokenizer
 from labml_nn.training.data import CharTokenizer
 
 TOKENIZER = MaskTokenizer(CharTokenizer("abcdefghijkl"))

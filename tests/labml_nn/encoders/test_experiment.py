@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.encoders import experiment as page
-from labml_nn.encoders.masked_model import IGNORED, MaskTokenizer, corrupt
+from labml_nn.encoders.masked_tokens import IGNORED, MaskTokenizer, corrupt
 from labml_nn.encoders.modern_encoder import local_mask
 from labml_nn.training.data import CharTokenizer, RandomWindows
 from labml_nn.transformers.fused_attention import FusedAttention
