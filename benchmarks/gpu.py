@@ -24,7 +24,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir
 from itertools import pairwise
@@ -32,11 +31,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from benchmarks.fake_gpu import GIB, T4
 from benchmarks.gpu_table import NOTEBOOK_OF_WHOLE, STEPS, WHOLE, table
-from benchmarks.notebook_counts import FOLDER, SKIPPED, chooses_a_gpu, run
+from benchmarks.notebook_counts import FOLDER, SKIPPED, chooses_a_gpu, run, times_of_steps
 from benchmarks.record import fingerprints, write
 from labml_nn.training.data import tiny_shakespeare
 from tests.kernels import fill_in
@@ -82,13 +80,8 @@ def measured(path: Path, form: Mapping[str, object]) -> Row:
     gc.collect()
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
-    times: defaultdict[int, list[float]] = defaultdict(list)
-    # There can be two models, and two optimizers of one.
-    hook = register_optimizer_step_post_hook(
-        lambda optimizer, *_: times[id(optimizer)].append(time.monotonic())
-    )
     began = time.monotonic()
-    try:
+    with times_of_steps() as times:
         for cell in fill_in(path.read_text(encoding="utf-8"), form).cells:
             if cell.cell_type == "code" and not cell.source.startswith(SKIPPED):
                 exec(compile(cell.source, path.name, "exec"), names)
@@ -98,8 +91,6 @@ def measured(path: Path, form: Mapping[str, object]) -> Row:
                         tiny_shakespeare()[::-1] if corpus == "python" else tiny_shakespeare()
                     )
         torch.cuda.synchronize()
-    finally:
-        hook.remove()
     steps = [1000 * (b - a) for ends in times.values() for a, b in pairwise(ends)]
     return {
         "seconds": time.monotonic() - began,

@@ -3,20 +3,26 @@ What the notebooks take: minutes and memory, counted without a GPU.
 
 Each notebook that trains runs for a few steps where nothing is computed, as on two cores and as on
 a Tesla T4, and the rest of its steps is added. `labml_nn/notebooks.toml` then says for each what
-the head of the notebook tells its reader. The times are a model's: see `fake_gpu.py`. Two notebooks
-look at the numbers that they compute; these run for some steps on this machine, and are timed.
+the head of the notebook tells its reader. The times are a model's: see `fake_gpu.py`. Some
+notebooks look at the numbers that they compute; these run for some steps on this machine, and are
+timed.
 
 With names, such as transformers/mha, it prints the counts of these, and writes nothing.
 """
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import matplotlib
 import nbformat
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from benchmarks.fake_gpu import CORES, GIB, T4, Card, Counts, fake_gpu
 from labml_nn.training.data import tiny_shakespeare
@@ -28,7 +34,11 @@ FILE = ROOT / "labml_nn" / "notebooks.toml"
 # One step more, after the first, in which an optimizer makes its state.
 FEW, MORE = 2, 3
 # What these train on, or what they draw, depends on numbers. They are timed, for so many steps.
-TIMED = ("encoders/experiment", "inference/speculative_experiment")
+TIMED = (
+    "encoders/classifier_experiment",
+    "encoders/experiment",
+    "inference/speculative_experiment",
+)
 TIMED_STEPS = 40
 # Tokens that are really drawn of a sample; what a sample takes is left out.
 DRAWN = 2
@@ -130,23 +140,40 @@ def minutes(path: Path, card: Card) -> tuple[float, float]:
     return max(of_all("computing"), of_all("starting")) / 60, more.peak / GIB
 
 
+@contextmanager
+def times_of_steps() -> Iterator[dict[int, list[float]]]:
+    r"""The times in seconds at which each optimizer has made its steps in the block."""
+    times: defaultdict[int, list[float]] = defaultdict(list)
+    hook = register_optimizer_step_post_hook(
+        lambda optimizer, *_: times[id(optimizer)].append(time.monotonic())
+    )
+    try:
+        yield times
+    finally:
+        hook.remove()
+
+
 def timed(path: Path) -> float:
     r"""Minutes on this machine, without a GPU."""
-    seconds = []
-    for steps in (TIMED_STEPS, 2 * TIMED_STEPS):
-        notebook = fill_in(path.read_text(encoding="utf-8"), {"steps": steps})
-        names: dict[str, Any] = {"__name__": "__main__"}
-        matplotlib.use("Agg")
-        began = time.monotonic()
+    notebook = fill_in(path.read_text(encoding="utf-8"), {"steps": TIMED_STEPS})
+    names: dict[str, Any] = {"__name__": "__main__"}
+    matplotlib.use("Agg")
+    began = time.monotonic()
+    with times_of_steps() as times:
         for cell in notebook.cells:
             if cell.cell_type == "code" and not cell.source.startswith(SKIPPED):
                 exec(compile(cell.source, path.name, "exec"), names)
                 if "read_text" in names:
                     names["read_text"] = lambda corpus: tiny_shakespeare()
-        seconds.append(time.monotonic() - began)
-        matplotlib.pyplot.close("all")
-    step = (seconds[1] - seconds[0]) / TIMED_STEPS
-    return (seconds[0] + (steps_of(path, CORES) - TIMED_STEPS) * step) / 60
+    seconds = time.monotonic() - began
+    matplotlib.pyplot.close("all")
+    # Each model makes the steps that are missing, in the time of its usual one. What was fine-tuned
+    # has made all of its steps.
+    missing = steps_of(path, CORES) - TIMED_STEPS
+    for ends in times.values():
+        if len(ends) == TIMED_STEPS:
+            seconds += missing * median(after - before for before, after in pairwise(ends))
+    return seconds / 60
 
 
 def main() -> None:

@@ -188,7 +188,7 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     The predictions hardly gain from balance at our size. Compared seed by seed, the balancing loss
     changes the loss of the predictions by

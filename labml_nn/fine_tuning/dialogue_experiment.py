@@ -224,7 +224,7 @@ def example(batch_size: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     * [Keeping packed dialogues apart](packing.py) makes no difference that three seeds could show:
       [0.86](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.held_out)

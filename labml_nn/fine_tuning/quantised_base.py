@@ -140,7 +140,7 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     The weights are not what fills our memory. A step keeps
     [28.81](../../results/lora.json#values.backward.float) MB for its backward pass, and a step on

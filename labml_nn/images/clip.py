@@ -212,7 +212,7 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     For captions that were in training, words are no help. The classifier gets
     [0.818](../../results/images.json#tables.ways.classifier%20of%20110.seen) of their images right,

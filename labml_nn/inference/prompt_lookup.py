@@ -146,7 +146,7 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     Looking for more than two or three equal letters, or taking the newest place instead of the
     oldest, did not help. The differences are no larger than those between three seeds.

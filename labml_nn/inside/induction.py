@@ -264,7 +264,7 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     More steps with one layer. After 1,800, it predicts [36.8
     %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.right), but [1.4

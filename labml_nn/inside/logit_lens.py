@@ -229,7 +229,7 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     Before the first layer, the normalisation hardly improves the reading, from
     [3.159](../../results/inside.json#tables.readings.embedding.raw) to

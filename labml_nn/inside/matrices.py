@@ -211,7 +211,7 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     *The direct path.* The embedding of a letter also reaches the logits past all layers. A model
     without layers has only this path, and can only learn the table of [letter

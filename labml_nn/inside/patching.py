@@ -229,7 +229,7 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     The mean in place of zero. Without layer 2 the loss is
     [3.439](../../results/induction.json#values.knocked.second) with zeros and

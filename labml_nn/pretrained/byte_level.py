@@ -173,7 +173,7 @@ def example(n_tokens: int = 7) -> Tensor:
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     Python's own classes. In `re`, “\w” takes letters and “½” alike, “\d” takes no “½”, and nothing
     takes all numbers and no letters. And the table of characters of Python 3.11 is older than that

@@ -201,7 +201,7 @@ def example(rows: int = 5, columns: int = 3) -> tuple[Tensor, ...]:
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     Mapping saves nothing if you use all of the file. It helps where you want a few tensors of a
     large one.

@@ -236,7 +236,7 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     Looking at the loss. With GELU in place of its approximation the loss changes by at most
     [0.0000069](../../results/pretrained.json#values.gelu) nats. Only a comparison finds that: from

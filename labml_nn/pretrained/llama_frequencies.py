@@ -118,7 +118,7 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     The loss finds a missing scaling, and not a wrong base. With 10,000 in place of 500,000 it is
     [1.956](../../results/pretrained.json#tables.llama.base%2010%2C000%2C%20not%20500%2C000.loss),

@@ -147,7 +147,7 @@ def example(d_in: int = 5, d_out: int = 3) -> Tensor:
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     Looking at the loss. The last two rows have the loss of the right model in all digits that are
     shown. So each table of this site is compared with another implementation, number by number, in

@@ -229,7 +229,7 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     To treat values differently. In the paper values share a scale by *token*, so that the errors of
     one token don't depend on others. In two bits, our loss is

@@ -236,7 +236,7 @@ def example(heads: int = 5, n_pairs: int = 3, d_ff: int = 7) -> tuple[Tensor, Te
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     That it knows all ten digits is no help. Of dates from 2100 to 2199, in the same forms, [0.0
     %](../../results/translation.json#values.later) are translated right: all years of the training
