@@ -118,9 +118,8 @@ class _Count(TorchDispatchMode):
         if func is torch.ops.aten.bincount.default:
             return torch.empty(kwargs.get("minlength", 1), dtype=torch.int64, device=args[0].device)
         if func is torch.ops.aten.nonzero.default:
-            return _places(args[0])
-        if func in _INDEXING:
-            args = (args[0], _without_masks(args[1]), *args[2:])
+            count = max(1, args[0].numel() // FOUND)
+            return torch.empty(count, args[0].dim(), dtype=torch.int64, device=args[0].device)
         # Small constants keep their numbers, and would be computed with.
         given = tree_leaves((args, kwargs))
         for one in given:
@@ -171,29 +170,6 @@ class _Count(TorchDispatchMode):
             computing = max(computing, self.card.start)
         self.counts.computing += computing
         self.counts.starting += self.card.start
-
-
-# What takes masks, which say by their numbers how many elements there are.
-_INDEXING = (
-    torch.ops.aten.index.Tensor,
-    torch.ops.aten.index_put.default,
-    torch.ops.aten.index_put_.default,
-)
-
-
-def _places(mask: Tensor) -> Tensor:
-    r"""As many places as are said to be found in a mask, `[n_places, dimensions of the mask]`."""
-    count = max(1, mask.numel() // FOUND)
-    return torch.empty(count, mask.dim(), dtype=torch.int64, device=mask.device)
-
-
-def _without_masks(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
-    r"""The same indices, with places for each mask."""
-    replaced: list[Tensor | None] = []
-    for index in indices:
-        is_mask = index is not None and index.dtype is torch.bool
-        replaced += _places(index).unbind(dim=1) if is_mask else [index]
-    return replaced
 
 
 def _is_there(value: Any) -> bool:

@@ -37,7 +37,10 @@ FEW, MORE = 2, 3
 TIMED = (
     "encoders/classifier_experiment",
     "encoders/experiment",
+    "images/experiment",
     "inference/speculative_experiment",
+    "inside/induction_experiment",
+    "reinforcement/grpo_experiment",
 )
 TIMED_STEPS = 40
 # Tokens that are really drawn of a sample; what a sample takes is left out.
@@ -189,6 +192,8 @@ def main() -> None:
         if chooses_a_gpu(path):
             entry["gpu"], entry["memory"] = minutes(path, T4)
         numbers = ", ".join(f"{key} = {value:.2g}" for key, value in entry.items())
+        if name in TIMED:
+            numbers += ", timed = true"
         print(f"{name}: {numbers}", flush=True)
         entries.append(f'"labml_nn/{name}.py" = {{ {numbers} }}\n')
     if not chosen:
@@ -196,5 +201,5 @@ def main() -> None:
         FILE.write_text(head + "".join(entries), encoding="utf-8")
 
 
-HEAD = """What the notebooks take, as counted by `python -m benchmarks notebook_counts`:
+HEAD = """What the notebooks take, as counted or timed by `python -m benchmarks notebook_counts`:
 minutes on two cores, minutes on a Tesla T4, and the GiB of its memory that are used at a time."""

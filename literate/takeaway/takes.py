@@ -13,7 +13,8 @@ measures them, and writes for each page what it found:
 ```
 
 `cores` are minutes on two cores, `gpu` those on a Tesla T4, and `memory` is what of its memory the
-notebook uses at a time, in GiB. A notebook that does not ask for a GPU has no `gpu`.
+notebook uses at a time, in GiB. A notebook that does not ask for a GPU has no `gpu`. With
+`timed = true` the minutes are those of a run, and no count.
 """
 
 import tomllib
@@ -47,7 +48,8 @@ def _times(counted: Mapping[str, float]) -> str:
     if "gpu" in counted:
         memory = f"{counted['memory']:.1f} GiB of its memory"
         text += f", or {_minutes(counted['gpu'])} on a Tesla T4 with {memory}"
-    return f"{text}, by a count of the operations."
+    source = "by a timed run" if counted.get("timed") else "by a count of the operations"
+    return f"{text}, {source}."
 
 
 def _minutes(number: float) -> str:
