@@ -181,8 +181,8 @@ def example(seq_len: int = 7, batch_size: int = 3) -> tuple[Tensor, ...]:
         Its standard deviation is $\sqrt{0.8 \cdot 0.2 / 448} \approx 0.019$.
 
     ??? question "Both starts see the same sentences in the same order. What is that good for?"
-        The luck of the draw is then the same for both. What differs in their answers comes from the
-        weights that they begin with.
+        The luck of which sentences come up is then the same for both. What differs in their answers
+        comes from the weights that they begin with.
 
     ??? question "Why is a copy of the encoder trained, and not the encoder itself?"
         - [x] Fine-tuning changes the weights of the encoder.

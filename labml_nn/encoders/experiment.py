@@ -74,7 +74,7 @@ def masked_batches(
         # A window, behind the mark of the beginning. Its targets are the next letters: not needed.
         tokens = F.pad(windows.at(step)[0], (0, 0, 1, 0), value=tokenizer.first)
 
-        # Other gaps each time a window comes up. BERT hid letters before training, and saw each
+        # Other gaps each time a window comes up. BERT hid tokens before training, and saw each
         # text with a few choices of gaps.
         generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
         return corrupt(tokens, tokenizer, generator, **shares)
@@ -167,7 +167,7 @@ def notebook(corpus: str = "shakespeare", steps: int = 600, seed: int = 1) -> No
         print(line, *guesses(model, tokenizer, line), sep="\n    ")
 
     # ### The loss curve
-    # It stays near that of counting letters for a while, and then falls.
+    # The loss of counting letters is passed soon: neighbours tell more.
     import matplotlib.pyplot as plt
 
     plt.plot(losses)
@@ -190,7 +190,7 @@ def example(n_letters: int = 13, n_windows: int = 5) -> tuple[Tensor, ...]:
         “s” and “t”, for example. No model can be sure, so its loss in gaps can't be zero.
 
     ??? question "What does a loss of 1.821 nats say about the probability of the right letter?"
-        Its geometric mean over all gaps is $e^{-1.821} \approx 0.16$; guessing among 66 letters
+        Its geometric mean over all gaps is $e^{-1.821} \approx 0.16$; guessing among 65 letters
         gives 0.015.
 
     ??? question "Two gaps in one word: “m__n”. What can go wrong with the likeliest letters?"

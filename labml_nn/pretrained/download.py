@@ -13,7 +13,8 @@ four things can go wrong:
 * **It stops in the middle.** Then there is a file with the right name, and a part of the weights.
   [Reading it](checkpoint.py#read_file) fails, if you are lucky: not every format says how long its
   file should be.
-* **A bit is wrong.** Any four bytes are a number, so it is read without a word. We turned
+* **A bit is wrong**, in a memory or on a disk. Any four bytes are a number, so it is read without a
+  word. We turned
   [9,600](../../results/bits.json#values.bits) bits of a small GPT-2, one at a time:
   [3.3 %](../../results/bits.json#tables.parts.any.harm) of them raise its loss by more than 0.01
   nats, and nobody would see the others.
@@ -22,8 +23,8 @@ four things can go wrong:
 * **It doesn't end**, and fills your disk.
 
 What helps is to know beforehand what should come. The length of the file bounds the download. And
-its *checksum* is like a fingerprint: 64 letters, made of all bytes of the file. Nobody knows how to
-make a second file with the same one.
+its *checksum* is like a fingerprint: 64 digits from 0 to f, made of all bytes of the file. Nobody
+knows how to make a second file with the same one.
 
 **In:** an address, and the length and the checksum of each file. **Out:** a folder in which each
 file that has its right name is the right one.
@@ -53,7 +54,7 @@ def fetch_file(address: str, path: Path, size: int, checksum: str, show: Show) -
 
     * `address` is where it is, and `path` where it goes
     * `size` is its number of bytes
-    * `checksum` is its SHA-256, in letters
+    * `checksum` is its SHA-256, in hexadecimal digits
     * `show` is called after each block
     """
     # Under another name until it is complete and checked. So what has the right name is right, also
@@ -125,8 +126,8 @@ def example(rows: int = 5, columns: int = 3) -> tuple[Tensor, Tensor]:
     wrote down the same checksum. So look for it in more than one place. What is in the file still
     has to be [read with care](checkpoint.py#read_file).
 
-    Left out: going on where a download stopped, several files at a time, and proxies. The library
-    “huggingface_hub” has all of them.
+    Left out: going on where a download stopped, and several files at a time. The library
+    “huggingface_hub” has both.
 
     ### Exercises
 
@@ -147,7 +148,7 @@ def example(rows: int = 5, columns: int = 3) -> tuple[Tensor, Tensor]:
         finds it there, and never checks it.
 
     ??? question "The list of checksums is beside the files, on the same server. What is it worth?"
-        It finds wrong bits and stopped downloads. If somebody exchanges the file, they exchange the
+        It finds wrong bits and stopped downloads. If somebody replaces the file, they replace the
         list, too. So ours is in the source, which you have from elsewhere.
     """
     # Random weights, and a last one whose bits are easy to follow.

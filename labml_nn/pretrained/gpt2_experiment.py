@@ -84,8 +84,8 @@ def random_folder(folder: Path, seq_len: int, d: int = 20) -> None:
     for name, shape in (shapes | {"ln_f": (d,)}).items():
         tensors |= {f"{name}.weight": torch.randn(shape), f"{name}.bias": torch.zeros(shape[-1:])}
 
-    # Small, so that no token is much likelier than the others. Gains of a fifth make layers add
-    # little.
+    # Small, so that no token is much likelier than the others. With random gains of about a fifth,
+    # layers add little.
     write_file(folder / "model.safetensors", {name: x / 5 for name, x in tensors.items()})
 
     # Sizes, under the names that they have there. Five heads of four features, and nothing about
@@ -201,8 +201,8 @@ def example(seq_len: int = 7) -> tuple[Tensor, Tensor]:
 
     ### What did not help, and what we couldn't do
 
-    The loss of one sentence did not help. It finds large mistakes only. What we couldn't do is run
-    this with the real weights, since we had no network. What was tested are the loader, the
+    The loss finds large mistakes only, and one sentence is a small measurement. What we couldn't do
+    is run this with the real weights, since we had no network. What was tested are the loader, the
     tokenizer and this notebook, with random weights. You'll see the losses of the real GPT-2 before
     we do.
 

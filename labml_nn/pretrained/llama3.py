@@ -205,11 +205,11 @@ def example(
 
     There is [a list](../../docs/what_did_not_help.md) of more such things.
 
-    The loss. With another $\epsilon$ it stays
+    The loss finds no wrong $\epsilon$: with another one it stays
     [1.939](../../results/pretrained.json#tables.llama.%CE%B5%20of%201e-12%2C%20not%201e-5.loss). A
-    comparison finds that: from random files our logits differ from those of the library
-    “transformers” by less than $10^{-10}$. We had no network to try the published weights. Left out
-    are Llama's tokenizer and a cache.
+    comparison finds it. With the right one, from random files, our logits differ from those of the
+    library “transformers” by less than $10^{-10}$. We had no network to try the published weights.
+    Left out are Llama's tokenizer and a cache.
 
     ### Exercises
 
@@ -223,11 +223,13 @@ def example(
         [2.499](../../results/pretrained.json#tables.llama.groups%200%201%200%201%2C%20not%200%200%201%201.loss).
 
     ??? question "A file has pairs of neighbours. How do you load it?"
-        With [this function](../transformers/positions/rotary_pairs.py#neighbours_to_halves) in the
-        table of queries and keys.
+        With [this function](../transformers/positions/rotary_pairs.py#neighbours_to_halves) in
+        place of `as_it_is`, in the rules of queries and keys. It has to know how many heads each
+        has.
 
     ??? question "Exchange “gate_proj” and “up_proj” in the table. Who notices?"
-        No shape. The comparison does: only one of the two goes through Swish.
+        No shape. The comparison does: only one of the two goes through Swish. And so does the loss:
+        [2.415](../../results/pretrained.json#tables.llama.gate%20and%20value%20exchanged.loss).
     """
     # Twice as many heads of queries as of keys, with $2 \cdot 2$ features each.
     config = {

@@ -13,8 +13,8 @@ rotate fast, and slow down the others. Llama 3.1 does it by a rule of its own.
 When you load published weights, such a rule is no choice: the weights were trained with it. It has
 no weights itself, so nothing is missing without it, and all shapes are right. But the loss of a
 small Llama goes from [1.939](../../results/pretrained.json#tables.llama.all%20right.loss) to
-[3.534](../../results/pretrained.json#tables.llama.frequencies%20not%20scaled.loss). No other wrong
-detail that we tried does more harm.
+[3.534](../../results/pretrained.json#tables.llama.frequencies%20not%20scaled.loss). On average, no
+other wrong detail of the small Llama does more harm.
 
 **In:** the settings of a model, as its `config.json` has them. **Out:** its [table of
 angles](../transformers/rotary.py#RotaryPositions).
@@ -38,6 +38,14 @@ from torch import Tensor
 
 from labml_nn.pretrained.names import Config
 from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
+
+# The kinds of scaling that are here, and the settings that each has.
+SETTINGS = {
+    "default": set(),
+    "llama3": {
+        "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"
+    },
+}  # fmt: skip
 
 
 def scaled_frequencies(frequencies: Tensor, scaling: Config) -> Tensor:
@@ -69,7 +77,8 @@ def scaled_frequencies(frequencies: Tensor, scaling: Config) -> Tensor:
     kept = ((turns - low) / (high - low)).clamp(0, 1)
 
     # The rest is divided. In a text that is $f$ times as long, such a pair gets to the angles that
-    # it had in training, and no further.
+    # it had in training, and no further. (Llama 3.1 reads texts 16 times as long. It was trained on
+    # such texts in the end.)
     return frequencies * (kept + (1 - kept) / scaling["factor"])
 
 
@@ -89,10 +98,12 @@ def rotary_of(config: Config) -> RotaryPositions:
     # Another scaling, or a rotation of some features only, has no weights. The model would load
     # and write worse the longer the text is, so it is refused.
     kind = rope.pop("rope_type")
+    if config.get("partial_rotary_factor", 1.0) != 1.0:
+        rope["partial_rotary_factor"] = config["partial_rotary_factor"]
+    if kind not in SETTINGS or rope.keys() != SETTINGS[kind]:
+        raise ValueError(f"rotary positions of the kind {kind!r} with {rope} are not here")
     if kind == "llama3":
         frequencies = scaled_frequencies(frequencies, rope)
-    elif kind != "default" or rope:
-        raise ValueError(f"rotary positions of the kind {kind!r} with {rope} are not here")
     return RotaryPositions(frequencies, config["max_position_embeddings"])
 
 
@@ -106,10 +117,10 @@ def example(
 
     ### What differs from YaRN
 
-    [YaRN](../transformers/positions/rotary_scaling.py#yarn_frequencies) has the same idea. Its line
-    between kept and slower pairs is straight in the *number* of the pair, and goes from 1 to 32
-    turns. Llama's is straight in the turns, and ends at 4. And YaRN makes the scores larger, which
-    Llama doesn't do.
+    [YaRN](../transformers/positions/rotary_scaling.py#yarn_frequencies) has the same idea. In its
+    authors' code, the line between kept and slower pairs is straight in the *number* of the pair,
+    and goes from 1 to 32 turns. Llama's is straight in the turns, as in YaRN's paper, and ends at
+    4. And YaRN makes the scores larger, which Llama doesn't do.
 
     Our small Llama was trained *with* the scaling, on 64 positions, with $L = 16$. So the table of
     results says what happens if you leave out what the weights were trained with. It doesn't say

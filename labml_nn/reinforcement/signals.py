@@ -57,7 +57,8 @@ def signals(
     silent = (rewards.std(dim=1) == 0).float().mean()
 
     # A drawn token of probability $p$ has $-\ln p$. Likely tokens are drawn more often, so the mean
-    # over drawn tokens estimates the entropy. What stands after an end isn't counted.
+    # over drawn tokens estimates the entropy, as long as the model is the one that has drawn them.
+    # What stands after an end isn't counted.
     entropy = -new[mask].mean()
 
     # [How far the model has gone](grpo.py#kl_estimate) from the start, in nats a token.
@@ -96,8 +97,8 @@ def example(
     [2.34](../../results/grpo.json#tables.training.Without%20the%20start.entropy), where $\ln 12 =
     2.48$ is the most that twelve tokens can have.
 
-    One curve falls at once: with rewards of 1 and 2, and without the group's mean, every answer
-    that was drawn is made likelier.
+    One curve falls almost to zero within 60 steps: with rewards of 1 and 2, and without the group's
+    mean, every answer that was drawn is made likelier.
 
     [Entropy, in nats a token](../../results/grpo.json#figures.entropy)
 
@@ -111,7 +112,7 @@ def example(
     ### Distance to the start
 
     GRPO gets to [0.166](../../results/grpo.json#tables.training.GRPO.kl) nats a token. In the
-    training whose entropy falls at once, the distance is
+    training whose entropy falls first, the distance is
     [5.63](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.kl): the
     mean over the tokens of an answer favours short ones, so the model forgets sorting, and writes
     [1.03](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.length)

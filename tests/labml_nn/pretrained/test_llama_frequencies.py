@@ -77,6 +77,19 @@ def test_another_scaling_is_refused(rope: dict[str, object]) -> None:
         page.rotary_of(LLAMA | {"rope_parameters": rope | {"rope_theta": 1e4}})
 
 
+def test_a_rotation_of_some_features_only_is_refused() -> None:
+    part = {"partial_rotary_factor": 0.5}
+    for config in (
+        LLAMA | {"rope_parameters": SCALED} | part,
+        LLAMA | {"rope_parameters": SCALED | part},
+        LLAMA | {"rope_theta": 100.0} | part,
+    ):
+        with pytest.raises(ValueError, match=r"'partial_rotary_factor': 0.5\} are not here"):
+            page.rotary_of(config)
+    # All of them is no part.
+    page.rotary_of(LLAMA | {"rope_parameters": SCALED, "partial_rotary_factor": 1.0})
+
+
 def test_the_slow_pairs_of_llama_3_1_are_those_of_the_page() -> None:
     plain = inverse_frequencies(128, 500_000.0)
     slower = plain / page.scaled_frequencies(plain, LLAMA_3_1)
