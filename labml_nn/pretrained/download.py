@@ -13,8 +13,7 @@ four things can go wrong:
 * **It stops in the middle.** Then there is a file with the right name, and a part of the weights.
   [Reading it](checkpoint.py#read_file) fails, if you are lucky: not every format says how long its
   file should be.
-* **A bit is wrong**, in a memory or on a disk. Any four bytes are a number, so it is read without a
-  word. We turned
+* **A bit is wrong** on a disk. Any four bytes are a number, so it is read without a word. We turned
   [9,600](../../results/bits.json#values.bits) bits of a small GPT-2, one at a time:
   [3.3 %](../../results/bits.json#tables.parts.any.harm) of them raise its loss by more than 0.01
   nats, and nobody would see the others.
