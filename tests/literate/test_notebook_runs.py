@@ -3,6 +3,7 @@ r"""The notebooks run from top to bottom where torch is and this repository is n
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nbformat import NotebookNode
@@ -135,9 +136,19 @@ def check_that_it_shows_a_picture_and_a_loss_and_can_be_read(
     assert sum(bool(line) and not line.startswith("#") for line in lines) <= most
 
 
-@pytest.mark.parametrize(
-    "path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT / "notebooks").as_posix()
-)
+# These train and answer for a dozen seconds and more. The notebook on preferences has all that the
+# second one does.
+SLOW = ("quantisation/quantisation_experiment.ipynb", "fine_tuning/dialogue_experiment.ipynb")
+
+
+def by_name() -> Iterator[Any]:
+    r"""All notebooks, with their names."""
+    for path in NOTEBOOKS:
+        name = path.relative_to(ROOT / "notebooks").as_posix()
+        yield pytest.param(path, id=name, marks=[pytest.mark.whole] if name in SLOW else [])
+
+
+@pytest.mark.parametrize("path", by_name())
 def test_our_notebook_runs_from_top_to_bottom(
     execute: Run, form: dict[str, object], path: Path, expected: dict[str, str]
 ) -> None:

@@ -154,6 +154,8 @@ def tool(
     return done.returncode, done.stdout
 
 
+# In a tree of its own, with the tests of a page run once for each mutant: a quarter of a minute.
+@pytest.mark.whole
 def test_what_tests_let_pass_is_shown_or_listed(tmp_path: Path) -> None:
     status, said = tool(tmp_path, TEST)
     assert status == 1

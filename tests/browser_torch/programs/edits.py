@@ -15,7 +15,8 @@ from typing import Any
 import torch
 from plain import plain
 
-SECONDS = 10
+# Most take less than one. A search for a mistake in a model takes ten.
+SECONDS = 30
 
 
 class TooLate(BaseException):
