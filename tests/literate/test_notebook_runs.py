@@ -3,7 +3,6 @@ r"""The notebooks run from top to bottom where torch is and this repository is n
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from nbformat import NotebookNode
@@ -141,14 +140,19 @@ def check_that_it_shows_a_picture_and_a_loss_and_can_be_read(
 SLOW = ("quantisation/quantisation_experiment.ipynb", "fine_tuning/dialogue_experiment.ipynb")
 
 
-def by_name() -> Iterator[Any]:
-    r"""All notebooks, with their names."""
-    for path in NOTEBOOKS:
-        name = path.relative_to(ROOT / "notebooks").as_posix()
-        yield pytest.param(path, id=name, marks=[pytest.mark.whole] if name in SLOW else [])
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT / "notebooks").as_posix()
 
 
-@pytest.mark.parametrize("path", by_name())
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(
+            path, id=name_of(path), marks=pytest.mark.whole if name_of(path) in SLOW else []
+        )
+        for path in NOTEBOOKS
+    ],
+)
 def test_our_notebook_runs_from_top_to_bottom(
     execute: Run, form: dict[str, object], path: Path, expected: dict[str, str]
 ) -> None:
