@@ -195,9 +195,10 @@ def nanogpt(checkout: Path, left: Left) -> Row:
             lines.append((time.monotonic() - began, line))
             if left() < 0:
                 process.kill()
+                process.wait()
                 return row | {"state": "no time"}
         if process.wait():
-            return row | {"state": lines[-1][1].strip()}
+            return row | {"state": lines[-1][1].strip() if lines else "failed"}
     return row | {"state": "ran"} | read_log(lines)
 
 
@@ -301,7 +302,8 @@ def record(rows: list[Row], known: Mapping[str, str], seconds: float) -> None:
             names = ("seconds", "step", "loss", "first_step", "evaluation")
             values["nanogpt"] = {name: row[name] for name in names}
             values["nanogpt"]["published_loss"] = NANO_LOSS
-            values["ratio"] = row["seconds"] / values["preset"]["seconds"]
+            if presets:
+                values["ratio"] = row["seconds"] / values["preset"]["seconds"]
     write(
         "gpu",
         title="What ran on a GPU, beside the count for a T4",

@@ -8,7 +8,6 @@ again, and no measured number changes.
 """
 
 import json
-import os
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -16,7 +15,7 @@ from typing import Any
 
 from benchmarks.fake_gpu import T4
 from benchmarks.notebook_counts import FILE, FOLDER, steps_of
-from benchmarks.record import ROOT
+from benchmarks.record import ROOT, replace
 
 RESULT = ROOT / "results" / "gpu.json"
 # Of every notebook but one, so many steps are made.
@@ -65,12 +64,7 @@ def main() -> int:
     result = json.loads(RESULT.read_text(encoding="utf-8"))
     result["tables"]["parts"] = table(result["tables"]["parts"]["rows"])
     text = json.dumps(result, indent=1, sort_keys=True, ensure_ascii=False)
-    beside = RESULT.with_name(f"{RESULT.name}.{os.getpid()}.part")
-    try:
-        beside.write_text(text + "\n", encoding="utf-8")
-        beside.replace(RESULT)
-    finally:
-        beside.unlink(missing_ok=True)
+    replace(RESULT, text + "\n")
     return 0
 
 

@@ -85,13 +85,18 @@ def write(
     except LiterateError as error:
         raise ValueError(error.problems[0].sentence) from None
     path.parent.mkdir(parents=True, exist_ok=True)
+    replace(path, text + "\n")
+    return path
+
+
+def replace(path: Path, text: str) -> None:
+    r"""Write a file beside the old one, which stays until the new one is complete."""
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        beside.write_text(text + "\n", encoding="utf-8")
+        beside.write_text(text, encoding="utf-8")
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
-    return path
 
 
 def fingerprints(sources: Iterable[str], root: Path = ROOT) -> dict[str, str]:

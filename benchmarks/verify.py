@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.library.history import commit_with, unpack
+from benchmarks.record import replace
 from literate.results.fingerprints import fingerprint
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -148,9 +149,7 @@ def verify(name: str, root: Path = ROOT) -> bool:
         "cells": len(after),
     }
     text = json.dumps(result, indent=1, sort_keys=True, ensure_ascii=False)
-    beside = path.with_name(f"{path.name}.part")
-    beside.write_text(text + "\n", encoding="utf-8")
-    beside.replace(path)
+    replace(path, text + "\n")
     print(f"{name}: {len(after)} numbers and texts are the same; renewed")
     return True
 

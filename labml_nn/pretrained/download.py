@@ -13,10 +13,10 @@ four things can go wrong:
 * **It stops in the middle.** Then there is a file with the right name, and a part of the weights.
   [Reading it](checkpoint.py#read_file) fails, if you are lucky: not every format says how long its
   file should be.
-* **A bit is wrong** on a disk. Any four bytes are a number, so it is read without a word. We turned
-  [9,600](../../results/bits.json#values.bits) bits of a small GPT-2, one at a time:
-  [3.3 %](../../results/bits.json#tables.parts.any.harm) of them raise its loss by more than 0.01
-  nats, and nobody would see the others.
+* **A bit is wrong** on a disk. Any four bytes are a number, so nothing complains. We turned
+  [9,600](../../results/bits.json#values.bits) bits of a small GPT-2, one at a time: [3.3
+  %](../../results/bits.json#tables.parts.any.harm) of them raise its loss by more than 0.01 nats,
+  and nobody would see the others.
 * **It is another file**, with the same names and shapes: the weights of a later training, or of
   somebody who means no good. Nothing notices that, either.
 * **It doesn't end**, and fills your disk.
@@ -43,7 +43,7 @@ from labml_nn.pretrained.checkpoint import read_file, write_file
 # By the name of each file: how many bytes it has, and its SHA-256.
 Files = Mapping[str, tuple[int, str]]
 
-# What gets the sentences about how far the download is.
+# What is told how far the download is, such as `print`.
 Show = Callable[[str], None]
 
 

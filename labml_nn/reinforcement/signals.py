@@ -8,10 +8,10 @@ terms:
   silent group: Answers to one question with the same reward, so that nothing is learned from them.
 ---
 
-If a check has [a hole](verifier.py), the reward goes to nearly 1, and fewer answers are right than
-before. So a high reward proves little. The loss says nothing at all: [GRPO](grpo.py) subtracts the
-mean of each group, so in the first step with new answers its loss is zero, up to the distance to
-the reference, whatever was drawn.
+Rewards come from a program that checks answers. If the check has [a hole](verifier.py), the reward
+goes to nearly 1, and fewer answers are right than before. So a high reward proves little. The loss
+says nothing at all: [GRPO](grpo.py) subtracts the mean of each group, so in the first step with new
+answers its loss is zero, up to the distance to the reference, whatever was drawn.
 
 Other numbers of the same step tell more, and cost nothing, since all that they are made of is there
 already. When only the order of the digits is checked, an answer has

@@ -2,10 +2,11 @@ r"""The program for a machine with a GPU starts without one, and says what it ha
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks.gpu import main, read_log
+from benchmarks.gpu import main, read_log, record
 from benchmarks.gpu_table import NOTEBOOK_OF_WHOLE, RESULT, table
 from tests.literate.projects import succeed
 
@@ -57,3 +58,21 @@ def test_nanogpts_lines_are_read() -> None:
         "first_step": 20,
         "evaluation": pytest.approx(1.5),
     }
+
+
+def test_a_slow_gpu_that_had_time_for_nanogpt_alone_is_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written: list[dict[str, Any]] = []
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda: "a slow one")
+    monkeypatch.setattr("benchmarks.gpu.write", lambda name, **given: written.append(given))
+    numbers = dict.fromkeys(("seconds", "step", "loss", "first_step", "evaluation"), 2.0)
+    rows = [
+        {"name": "preset gpu, seed 1", "state": "no time"},
+        {"name": "nanoGPT", "state": "ran"} | numbers,
+    ]
+    record(rows, {}, 480.0)
+    (given,) = written
+    assert given["values"]["nanogpt"]["step"] == 2.0
+    assert "ratio" not in given["values"]
+    assert [row["state"] for row in given["tables"]["parts"]["rows"]] == ["no time", "ran"]
