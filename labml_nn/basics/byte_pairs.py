@@ -89,7 +89,7 @@ def learn_merges(text: str, n_merges: int) -> list[tuple[str, str]]:
     letters = letters_of_bytes()
     number = {letter: index for index, letter in enumerate(sorted(letters))}
 
-    # Equal words are kept once, with their number, so that a merge looks at each of them only once.
+    # Equal words are kept once, with their count, so that a merge looks at each of them only once.
     words: Counter[tuple[str, ...]] = Counter()
     for piece in re.findall(PIECES, text):
         words[tuple(letters[byte] for byte in piece.encode())] += 1
@@ -107,7 +107,8 @@ def learn_merges(text: str, n_merges: int) -> list[tuple[str, str]]:
         if not pairs or max(pairs.values()) < 2:
             break
 
-        # Of equally frequent pairs, the one with the older tokens, so that the result is certain.
+        # Of equally frequent pairs, the one whose first token is older, then the one whose second
+        # token is. So the result is always the same.
         best = min(pairs, key=lambda pair: (-pairs[pair], number[pair[0]], number[pair[1]]))
 
         # The pair is a token now, the youngest one, and the words are written with it.

@@ -9,9 +9,10 @@ terms:
   broadcasting: An axis of size 1 is read again and again, as if it were larger.
 ---
 
-A list of lists keeps each row somewhere else. To transpose it, every number moves. To add a bias to
-seven rows, the bias is copied seven times. Attention transposes for every head and adds a mask to
-every score.
+A list of lists keeps each row somewhere else. To transpose it, every number has to move. To repeat
+a bias for each of seven rows, it is copied seven times. And attention does both all the time: it
+moves the axis of the heads in front of that of the positions and back, and its mask is repeated for
+every head.
 
 A tensor avoids it. All its numbers lie in one row of memory, and a few integers say how to read
 them: where to begin, and for each axis its size and its *stride*, the number of places from one
@@ -54,7 +55,8 @@ class Strided:
         * `strides` has, for each axis, the places between neighbours
         * `offset` is the place of the first element
         """
-        # Nothing is checked here: a wrong stride reads numbers of others. PyTorch checks every one.
+        # Nothing is checked here: a wrong stride reads numbers of others. PyTorch checks that none
+        # leads out of the memory, and no more.
         self.memory = memory
         self.shape = shape
         self.strides = strides
@@ -64,7 +66,7 @@ class Strided:
         r"""
         ### All elements
 
-        In the order of the last axis first, as they are printed.
+        The index of the last axis changes first, as in print.
         """
         # Every combination of indices, and the formula for its place.
         places = [
@@ -111,8 +113,8 @@ class Strided:
         Shapes are aligned at the right. A missing axis, or one of size 1, is read as often as it
         has to be.
         """
-        # A stride of 0 stays where it is: every index along the axis is the same number. Writing to
-        # it would change all of them at once, which PyTorch refuses.
+        # A stride of 0 stays where it is: every index along the axis is the same number. To add
+        # something in place would add it again and again, so PyTorch refuses.
         strides = [0] * (len(shape) - len(self.shape))
         for size, wanted, stride in zip(
             self.shape, shape[len(strides) :], self.strides, strict=True
@@ -127,10 +129,11 @@ class Strided:
         r"""
         ### Another shape
 
-        Only if the elements lie in the order in which they are read.
+        Only if the elements lie in the order in which they are read. (PyTorch allows a little more:
+        an axis can be cut in two in any tensor.)
         """
-        # After a transpose they don't, and no strides can say where the next element is. That is
-        # the error “view size is not compatible”; a copy with `read` puts them in order.
+        # After a transpose they don't, and no stride says how far the next element is. That is the
+        # error “view size is not compatible”; a copy with `read` puts them in order.
         if self.strides != in_order(self.shape):
             raise ValueError(f"strides {self.strides} are not those of {self.shape} in order")
 
@@ -156,7 +159,8 @@ def add(x: Strided, y: Strided) -> Tensor:
     r"""
     ## A sum of different shapes
 
-    Both operands are expanded to one shape. The one with fewer elements is never copied whole.
+    Both operands are expanded to one shape. `read` copies them, to keep this short. PyTorch's
+    kernels read both where they are, by their strides.
     """
     # The shorter shape gets axes of size 1 in front.
     axes = max(len(x.shape), len(y.shape))
@@ -174,7 +178,7 @@ def example(rows: int = 2, columns: int = 3) -> tuple[Tensor, ...]:
     r"""
     ## Example
 
-    Six numbers, read in four ways. The memory is the same each time.
+    Six numbers, read in three ways from the same memory, and a sum.
 
     ### Exercises
 
@@ -187,7 +191,8 @@ def example(rows: int = 2, columns: int = 3) -> tuple[Tensor, ...]:
 
     ??? question "After a transpose `view` is an error. What is it after two?"
         It works. The second transpose puts the strides in order again, though nothing has moved.
-        That is how attention joins its heads: back to the order in memory, and then `view`.
+        (Attention, too, transposes twice, but has matrix products in between. Their result is a
+        new tensor in the transposed order, so to join the heads usually takes a copy.)
 
     ??? question "Which stride has the bias in `x + bias`, for `x` of 7 rows?"
         0 for the axis of rows: each row reads the same bias. Its gradient is the sum over the rows,
@@ -197,10 +202,10 @@ def example(rows: int = 2, columns: int = 3) -> tuple[Tensor, ...]:
     memory = torch.arange(rows * columns)
     matrix = Strided(memory, (rows, columns), in_order((rows, columns)))
 
-    # Another order of the axes, a column, and a column that is added to the matrix.
+    # Another order of the axes, a column, and the column added to each row of the transpose.
     transposed = matrix.transpose(0, 1)
     column = matrix.select(1, 1)
     total = add(transposed, column)
 
-    # Read as tensors of PyTorch, `[columns, rows]` among them.
+    # Read as tensors of PyTorch. The transpose is `[columns, rows]`.
     return matrix.read(), transposed.read(), column.read(), total

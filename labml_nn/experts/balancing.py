@@ -132,7 +132,8 @@ class BiasedRouter(Router):
     Each expert has a bias $b_i$, which decides on the *choice* and on nothing else. The weights
     $w_i$ are made of the scores without it, so the bias has no part in the gradients. The scores
     are sigmoids, $\sigma(z) = 1 / (1 + e^{-z})$, as in the paper: each is between 0 and 1 whatever
-    the others are, so a step of the bias is worth the same for every expert.
+    the others are, so a step of the bias is worth the same for every expert. (The paper takes $s_i$
+    as the weight. The division by the sum is that of DeepSeek-V3.)
     """
 
     def __init__(self, d_model: int, n_experts: int, n_active: int) -> None:
@@ -183,8 +184,8 @@ def example(
     r"""
     ## Example
 
-    [The greatest load in the second layer in the course of the training; each point is a mean of 20
-    steps](../../results/experts.json#figures.greatest)
+    [The greatest load in the second layer in the course of the training, from one seed; each point
+    is a mean of 20 steps](../../results/experts.json#figures.greatest)
 
     ### What did not help here
 
@@ -235,7 +236,7 @@ def example(
         The shares are those of the last batch that the router has seen. The bias would be adjusted
         to the validation text.
     """
-    # Tokens that have much in common: all features are about 1.
+    # Tokens that have much in common: their features have the mean 1, not 0.
     x = torch.randn(n_tokens, d_model) + 1
     plain = Router(d_model, n_experts, n_active)
     biased = BiasedRouter(d_model, n_experts, n_active)

@@ -148,7 +148,7 @@ def notebook(corpus: str = "shakespeare", steps: int = 400, seed: int = 1) -> No
     """
     # ### The text
     # The same batches for all three, 16 windows of 64 characters each. So a batch is 1,024 tokens,
-    # and an equal share of them are 128 for each expert.
+    # with two choices each, and an equal share of them is 128 for each expert.
     seq_len = 64
     batch_size = 16
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)

@@ -20,7 +20,8 @@ it eight times as wide, and a small transformer's loss falls from
 [1.992](../../results/experts.json#tables.layers.one%20small%20network.loss) to
 [1.913](../../results/experts.json#tables.layers.one%20large%20network.loss); but each token now
 takes eight times the work in this layer. A *mixture of experts* has the weights of the wide network
-and the work of the narrow one. With 16 experts, two of them for each token, the loss is
+and the work of the narrow one. With 16 experts, two of them for each token, and a [balancing
+loss](balancing.py), the loss is
 [1.940](../../results/experts.json#tables.layers.experts%2C%20loss.loss), so they get
 [0.65](../../results/experts.json#values.gained) of that gain (means of three seeds).
 

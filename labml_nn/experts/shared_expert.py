@@ -67,7 +67,7 @@ class SharedMixture(Mixture):
         The other arguments are those of the [mixture](mixture.py#Mixture).
         """
         # All that a mixture has, balanced with the bias, as in DeepSeek-V3. The shared expert has
-        # no part in the balance: its load is always one.
+        # no part in the balance: it always gets every token.
         super().__init__(d_model, d_ff, n_experts, n_active, dropout_prob, router)
 
         # The experts that every token goes through. Several of them are one wider network: their
@@ -138,9 +138,9 @@ def example(
         all tokens need.
 
     ??? question "Pass `d_ff` for `n_shared * d_ff`. Which test notices?"
-        The one that looks at the shapes of three shared experts. With a single one the lines are
-        the same. The comparison with DeepSeek-V3 has 17, and doesn't notice, because it puts
-        DeepSeek's weights in the place of ours, whatever their shapes.
+        The one that looks at the shapes of three shared experts. With a single shared expert the
+        lines are the same. The comparison with DeepSeek-V3 has 17 shared experts and doesn't
+        notice, because it puts DeepSeek's weights in the place of ours, whatever their shapes.
     """
     # Experts are narrow here, so each is a small matrix product of its own. That is why they train
     # more slowly.

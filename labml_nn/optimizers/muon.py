@@ -192,7 +192,7 @@ def example(n_matrices: int = 2, rows: int = 3, columns: int = 5) -> tuple[Tenso
 
     ### Exercises
 
-    ??? question "Multiply a loss by 1,000. How does a step of Muon change?"
+    ??? question "Multiply the loss by 1,000 in all steps. How do the steps of Muon change?"
         Not at all: the singular values are set to 1 whatever they were.
 
     ??? question "What is $U V^\top$ for a gradient with one row?"

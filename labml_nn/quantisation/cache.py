@@ -21,8 +21,9 @@ value, since they are computed together. In two bits, the small transformer then
 [1.791](../../results/quantisation.json#tables.cache.2.tokens), where it had
 [1.679](../../results/quantisation.json#values.float). If keys share a scale by *channel* instead,
 that is, one feature of many tokens, the loss is
-[1.759](../../results/quantisation.json#tables.cache.2.paper), with as many scales as before (means
-of three seeds, with all keys and values rounded, the newest ones as well).
+[1.759](../../results/quantisation.json#tables.cache.2.paper), with as many scales as before. (These
+are means of three seeds. All keys and values are rounded, the newest ones as well, in groups of 32
+tokens, so the scale of a channel also depends on tokens that come later in its group.)
 
 [The loss with a cache in few bits (two bits are three with their
 scales)](../../results/quantisation.json#figures.cache)
@@ -56,11 +57,12 @@ def quantise_range(x: Tensor, n_bits: int, dim: int) -> Rounded:
     # If all numbers are the same, any step but zero will do.
     step = step.where(step > 0, 1.0)
 
-    # Both take 16 bits. The whole numbers are counted from these, so that little is lost.
+    # Both take 16 bits. The whole numbers are counted from these, so that little is lost. (In eight
+    # bits it can be a step or two: a `bfloat16` is no finer than the steps are.)
     low = low.bfloat16()
     step = step.bfloat16()
 
-    # A `bfloat16` that was rounded up is higher than the lowest number.
+    # `low` may have been rounded up, and is above some numbers then. These would become negative.
     whole = ((x - low) / step).round().clamp(0, 2**n_bits - 1)
     return whole.to(torch.uint8), low, step
 
@@ -80,8 +82,8 @@ class QuantisedProjection(CachedProjection):
     A [projection that remembers](../transformers/kv_cache.py#CachedProjection), in 2, 4 or 8 bits.
 
     A channel has to wait until there are several tokens. So the last keys stay in 32 bits, and
-    whenever there are 32 of them, they are rounded together. (With fewer than 32 tokens in a group
-    there would be more scales than before.)
+    whenever there are 32 of them, they are rounded together. (A key has 32 features. With fewer
+    than 32 tokens in a group there would be more scales than with one for each key.)
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class QuantisedProjection(CachedProjection):
         self.dim = dim
         self.group_len = group_len
 
-        # The class above empties the cache, so the group must be known by now.
+        # The parent class empties the cache, so the group must be known by now.
         super().__init__(d_model, heads, d_k, bias)
 
     @property
@@ -113,7 +115,7 @@ class QuantisedProjection(CachedProjection):
         r"""
         ### What attention sees
 
-        The projection above reads `cache`, appends the new keys and sets it again.
+        The parent class reads `cache`, appends the new keys and sets it again.
         """
         # Nothing was read yet.
         if self.recent is None:
@@ -224,8 +226,7 @@ def example(
     [0.90](../../results/quantisation.json#values.offset) of its standard deviations away from zero.
     In large models a few channels of the keys are many times as large as all others, the paper
     found. If they share a scale with the others, the others are lost. A high channel on its own is
-    easy: its numbers are much alike, provided that the lowest of them, and not zero, is where
-    counting begins.
+    easy, because its numbers are much alike: count from the lowest of them, and not from zero.
 
     ### What did not help here
 
@@ -237,8 +238,8 @@ def example(
     token, and [1.752](../../results/quantisation.json#tables.cache.2.channels) with both by
     channel.
 
-    Left out: attention that computes with the whole numbers. Here the keys of one layer are
-    restored for each new token, so memory is saved, and time is lost.
+    Left out: attention that computes with the whole numbers. Here each layer restores all its keys
+    and values for each new token, so memory is saved, and time is lost.
 
     ### Rounding a range
 

@@ -28,9 +28,9 @@ In three bits, with a scale for each row, rounding takes the loss of the small t
 **In:** a matrix of weights, `[d_out, d_in]`, and the inputs that the layer gets from some text.
 **Out:** whole numbers and scales, as from rounding.
 
-Think of a photograph printed with black dots alone. A grey area isn't printed white because it is
-nearer to white than to black. Where a dot has made the paper too dark, the places around it stay
-white.
+Think of a photograph printed with black dots alone. If each point were rounded, a light grey sky
+would be all white. Instead, a dot is printed now and then, and where it has made the paper too
+dark, the places around it stay white.
 """
 
 import copy
@@ -146,8 +146,9 @@ def example(
     In two bits, groups together with GPTQ. The loss is
     [1.982](../../results/quantisation.json#tables.bits.2.gptq) with a scale for each row and
     [1.991](../../results/quantisation.json#tables.bits.2.gptq_groups) with groups of 32, which cost
-    0.4 bits more for each weight (means of three seeds). (In three bits they do help:
-    [1.691](../../results/quantisation.json#tables.bits.3.gptq_groups).) What the calibration is
+    0.4 bits more for each weight (means of three seeds). (In three bits they get
+    [1.691](../../results/quantisation.json#tables.bits.3.gptq_groups), and rows
+    [1.700](../../results/quantisation.json#tables.bits.3.gptq).) What the calibration is
     made of matters less than how much there is of it: in three bits, with Python code the loss is
     [1.704](../../results/quantisation.json#values.calibration.python), with letters at random
     [1.713](../../results/quantisation.json#values.calibration.random), and with a single window of
@@ -157,8 +158,7 @@ def example(
     by the size of their inputs. [AWQ](https://arxiv.org/abs/2306.00978) takes another way: it
     scales up the weights of large inputs before rounding, and corrects nothing.
 
-    ### The error of an output, and a step
-
+    ### The error of an output
     Let $x$ be an input of the layer, $w$ a row of weights, and $\hat w$ the row after rounding.
     Over all inputs of a text, the *calibration*, the squared errors of the output add up to
 
@@ -204,14 +204,14 @@ def example(
         Nothing is corrected. The factor is upper triangular, so below its diagonal it is zero. All
         shapes are right, and it is plain rounding.
     """
-    # Thirteen tokens, so the layer gets only thirteen different inputs, and $H$ is a sum over 21.
+    # Thirteen tokens, so the layer gets at most thirteen different inputs. $H$ is a sum over 21.
     d_in = n_groups * group_len
     n_inputs = seq_len * batch_size
     model = nn.Sequential(nn.Embedding(n_vocab, d_in), nn.Linear(d_in, d_out))
     tokens = torch.randint(n_vocab, (seq_len, batch_size))
 
-    # In three bits, without and with corrections. The originals stay as they are, to be compared
-    # with.
+    # In three bits, without and with corrections. Each rounds a copy, because the outputs of the
+    # model itself are compared with.
     rounded = copy.deepcopy(model)
     corrected = copy.deepcopy(model)
     round_weights(rounded, 3, group_len)

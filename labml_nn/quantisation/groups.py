@@ -16,7 +16,9 @@ to three bits with *one* scale for each matrix, it has
 [2.292](../../results/quantisation.json#tables.bits.3.matrix), which is worse than counting [three
 letters in a row](../training/counting.py). With a scale for each row it has
 [1.759](../../results/quantisation.json#tables.bits.3.rows), and with one for each *group* of 32
-weights [1.723](../../results/quantisation.json#tables.bits.3.groups) (means of three seeds).
+weights [1.723](../../results/quantisation.json#tables.bits.3.groups) (means of three seeds). But
+groups have more scales to store. The figure counts their bits, too: only with two bits for each
+weight are groups clearly better.
 
 [Loss against bits](../../results/quantisation.json#figures.bits)
 
@@ -36,8 +38,8 @@ An example with three bits, so $m = 3$, and groups of two: the row 0.3, -0.1, 0.
 scales 0.1 and 0.02, and becomes 3, -1, 1, 3. With one scale, 0.1, its second half would be 0 and
 1: the 0.02 is lost, and 0.06 has become 0.1.
 
-Scales take memory, too. With 16 bits for each scale and 32 weights in a group, a weight takes
-$b + 16/32$ bits. So four bits are 4.5.
+With 16 bits for each scale and 32 weights in a group, a weight takes $b + 16/32$ bits: four bits
+are really 4.5.
 """
 
 import copy
@@ -107,6 +109,8 @@ def pack(whole: Tensor, n_bits: int) -> Tensor:
 def unpack(packed: Tensor, n_bits: int) -> Tensor:
     r"""
     ## Unpack
+
+    The numbers again, `[…, n]`, from `[…, n_bytes]`.
     """
     # Each number is moved to the right end, and what stands to the left of it is cut off.
     parts = packed[..., None] >> torch.arange(0, 8, n_bits)
@@ -190,8 +194,8 @@ def example(
     [1.679](../../results/quantisation.json#tables.bits.8.groups) by groups. And fewer bytes did not
     make our CPU faster: the matrices are restored for each pass, and a pass over one letter takes
     [3.7](../../results/quantisation.json#values.time) times as long as with 32 bits. On a GPU,
-    programs restore the weights inside the matrix product, and gain where reading them is what
-    takes the time.
+    special kernels restore the weights inside the matrix product, and are faster where reading the
+    weights is what takes the time.
 
     Left out: whole numbers that aren't spread evenly (the four bits of
     [QLoRA](https://arxiv.org/abs/2305.14314)), and inputs in few bits, which a product of whole

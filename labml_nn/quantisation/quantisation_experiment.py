@@ -64,7 +64,7 @@ def notebook(
 
     # ### Fewer bits
     # GPTQ looks at the inputs of each layer, in 64 windows of the training text.
-    # The windows that are trained on are as good as any.
+    # The validation text stays unseen.
     calibration, _ = RandomWindows(training, seq_len, 64, seed).at(0)
 
     # Each changes a model in place.

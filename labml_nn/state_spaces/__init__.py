@@ -5,7 +5,7 @@ summary: Layers that carry a state of fixed size along the text, in the place of
 ---
 
 Attention keeps every token of the text. A *state space model* keeps a state of fixed size, so a
-token costs the same in a short text and in a long one. What it forgets is gone:
+token costs the same in a short text and in a long one. But what the state forgets is gone.
 
 * [Mamba](mamba.py): each token decides what the state keeps, what is added and what is read.
 * [Mamba-2](mamba2.py): with one rate for a whole head, the scan becomes a matrix product.

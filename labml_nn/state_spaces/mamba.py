@@ -14,17 +14,18 @@ terms:
 ---
 
 [Linear attention](../transformers/variants/linear_attention.py) carries a state of fixed size along
-the text, and every token adds to it. Older *state space models* let the state decay as well: by the
+the text, and every token adds to it. In older *state space models* the state also decays: by the
 same factors at each token, whatever the token is.
 
-What fails with fixed factors? Take a stream of 16 letters with dots between them, `k.....c...d` (in
-our streams about twenty dots for each letter). At every position, which letter was the last one? A
-layer whose weights are the same for all tokens gets
+What fails with fixed factors? Take a stream of letters with dots between them, `k.....c...d` (in
+ours there are 16 letters in the alphabet, and about twenty dots for each one in the stream). At
+every position, which letter was the last one? A layer whose steps, writing and reading are the same
+for all tokens gets
 [0.941](../../results/state_spaces.json#tables.last_letter.Mamba%2C%20fixed%20weights.right) of the
 positions right. To keep a letter over many dots and yet drop it at the next letter, it would have
-to tell them apart. *Mamba* computes the factors from the token. With as many numbers in its state
-it gets [0.9998](../../results/state_spaces.json#tables.last_letter.Mamba.right) right (means of
-three seeds).
+to tell letters from dots. *Mamba* computes the factors from the token. With as many numbers in its
+state it gets [0.9998](../../results/state_spaces.json#tables.last_letter.Mamba.right) right (means
+of three seeds).
 
 **In:** a vector for each token, `[seq_len, batch_size, d_model]`. **Out:** the same shape, in which
 each position has seen those before it. Between two tokens only a state is carried,
@@ -54,7 +55,7 @@ def selective_scan(
 
     The results in the shape of `x`, and the last state.
     """
-    # Nothing has been read yet. No axis is that of the sequence.
+    # Nothing has been read yet. The state has no axis for the sequence.
     state = x.new_zeros(*x.shape[1:], rates.shape[1])
     results = []
     for x_t, step_t, write_t, read_t in zip(x, step, write, read, strict=True):
@@ -108,6 +109,11 @@ class Mamba(nn.Module):
     An example with the rate $A = -1$: with a step of 0.01, 0.99 of the state is kept, and a
     hundredth of the input is added. With a step of 3, only 0.05 is kept, and the input is added
     three times. So one number, the step, decides between the past and the token.
+
+    The paper derives $e^{\Delta A}$ from a differential equation whose input is held for a time of
+    $\Delta$. The same derivation would put $(e^{\Delta A} - 1) / A$ in the place of the second
+    $\Delta$. The authors' code takes $\Delta$, which is nearly the same for short steps, and so do
+    we.
     """
 
     def __init__(self, d_model: int, n_channels: int, n_state: int = 16, width: int = 4) -> None:
@@ -127,19 +133,19 @@ class Mamba(nn.Module):
         self.filter_bias = nn.Parameter(torch.empty(n_channels).uniform_(-bound, bound))
 
         # From the token: what to write and to read, and a few numbers for the steps. A matrix from
-        # all channels to all channels would have, at the paper's sizes, as many weights as the
-        # projection above.
+        # all channels to all channels would have, at the paper's sizes, as many weights as
+        # `project`.
         self.sizes = [math.ceil(d_model / 16), n_state, n_state]
         self.select = nn.Linear(n_channels, sum(self.sizes), bias=False)
         self.steps = nn.Linear(self.sizes[0], n_channels)
 
-        # At the start the steps are between 0.001 and 0.1, evenly on a logarithmic scale. This is
-        # the inverse of the softplus below.
+        # At the start the steps are about 0.001 to 0.1, evenly on a logarithmic scale. This is the
+        # inverse of the softplus in `forward`.
         steps = (0.001 * 100 ** torch.rand(n_channels)).expm1().log()
         self.steps.bias = nn.Parameter(steps)
 
         # Rates from 1 to `n_state`, so that some numbers of a state forget sooner than others. The
-        # logarithm is trained, and the rate can't change its sign.
+        # logarithm is trained, so that a rate can't change its sign.
         rates = torch.arange(1.0, n_state + 1).repeat(n_channels, 1)
         self.log_rates = nn.Parameter(rates.log())
 

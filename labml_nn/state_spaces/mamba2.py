@@ -80,9 +80,9 @@ def scan_in_chunks(
     ### From a scan to a product
 
     As in [Mamba](mamba.py#selective_scan), $A$ is a negative *rate*, here one number for a head,
-    and $\Delta_t$ the *step* at token $t$. Of the state, token $j$'s part is written with the
-    weights $B_j$, shrinks at each later token by the factor $a_t = e^{\Delta_t A}$, and is read at
-    token $i$ with the weights $C_i$. So
+    and $\Delta_t$ the *step* at token $t$. What token $j$ adds to the state is written with the
+    weights $B_j$. At each later token $t$ it is multiplied by $a_t = e^{\Delta_t A}$, and token $i$
+    reads what is left of it with the weights $C_i$. So
 
     $$
     y_i = \sum_{j \le i} L_{ij}\, (C_i \cdot B_j)\, \Delta_j x_j
@@ -134,7 +134,8 @@ class Mamba2(nn.Module):
         * `heads` is the number of heads, whose channels share a rate and a step
         * `d_model` is the number of features that come in and go out
         * `d_head` is the number of channels of a head
-        * `n_state` is how many numbers the state has for each channel
+        * `n_state` is how many numbers the state has for each channel; the paper's code has 128,
+          eight times as many as Mamba's
         * `width` is how many positions the convolution sees
         """
         super().__init__()
@@ -213,17 +214,16 @@ def example(
     These are entries of [a list](../../docs/what_did_not_help.md) of such things.
 
     Short chunks. Inside a chunk of 64 letters 4,096 pairs are compared, and in eight chunks of 8
-    letters only 512. Yet a forward and backward
-    pass with them takes [1.2](../../results/state_spaces.json#values.chunks) times as long (on a
-    CPU, too).
+    letters only 512. Yet a forward and backward pass with short chunks takes
+    [1.2](../../results/state_spaces.json#values.chunks) times as long, on one core of a CPU.
 
     Left out: several groups of $B$ and $C$ for one layer, and limits for the steps, which the
     paper's code has.
 
     ### Other layers in its place
 
-    [Small models with other layers in the place of
-    attention](../../results/state_spaces.json#tables.losses)
+    [Small models with other layers in the place of attention (the time of a step is in multiples of
+    that with attention)](../../results/state_spaces.json#tables.losses)
 
     ### Exercises
 

@@ -11,7 +11,8 @@ place.
 **In:** a text. **Out:** the losses of a model with attention and of one with
 [Mamba-2](mamba2.py), and what the latter writes.
 
-[Small language models, after 500 steps](../../results/state_spaces.json#tables.losses)
+[Small language models, after 500 steps (the time of a step is in multiples of that with
+attention)](../../results/state_spaces.json#tables.losses)
 
 Here the models with a state are better after 500 steps. Most of that is due to the short
 convolution in front of the scan, as the table shows. A guess that we haven't tested: attention has

@@ -13,10 +13,10 @@ terms:
   ensemble: Several models whose predictions are averaged.
 ---
 
-A network knows what its training text is like. A name that only comes up in another text, on every
-page of it, is news each time, once the page before is beyond the context. A table that [counts
-letters](counting.py) while it reads has seen the name forty times, and knows little else. So
-predict with both, and learn while you read which of them to trust.
+A network knows what its training text is like. Let it read another text, with a name that it has
+never seen on every page. The name is news each time, as soon as the page before is beyond the
+context. A table that [counts letters](counting.py) while it reads has seen the name forty times,
+and knows little else. So predict with both, and learn while you read which of them to trust.
 
 **In:** the predictions of several models for each token of a text. **Out:** one prediction for
 each token, made before the token is seen, as the [rules of a measurement](rules.py) ask.
@@ -28,7 +28,8 @@ p(x) \propto \exp \Big( \sum_k w_k \log p_k(x) \Big)
 $$
 
 A model that finds a token impossible can rule it out for all. With an average of the probabilities
-themselves, a model can only add tokens, not rule any out.
+themselves, a model can only add tokens, not rule any out. (The paper learns its weights as we do,
+token by token. But it averages counts of bits; logarithms came with later versions of its program.)
 
 [The losses on the validation text of Tiny
 Shakespeare](../../results/averaging.json#tables.losses)
@@ -56,7 +57,7 @@ def sliding(model: nn.Module, tokens: Tensor, seq_len: int, stride: int) -> Tens
 
     The [usual windows](data.py#fixed_windows) lie side by side, so the first token of each has
     hardly any context. Here a window moves on by `stride` tokens, and only its last `stride`
-    predictions are taken. All others were made before, with less context.
+    predictions are taken. All others were made before, with at least as much context.
     """
     # Dropout is for training.
     model.eval()
@@ -148,8 +149,8 @@ def average(
         # It is written down before the weights have seen the target.
         predicted.append(p)
 
-        # The gradient of $-\ln p(x)$: what a model expected of its own logarithm, less what came. A
-        # model that was better than the average expected gets more weight.
+        # The gradient of $-\ln p(x)$: what the average expects of a model's logarithm, less the
+        # logarithm of what came. A model that did better than that gets more weight.
         gradient = now @ p - now[:, target]
 
         # A step of gradient descent after each token. The rate is small: one token says little.

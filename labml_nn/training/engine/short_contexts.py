@@ -8,8 +8,9 @@ On a CPU, PyTorch's [fused kernel](../../transformers/fused_attention.py) is mad
 sequences. In 32 bits it is the fastest for short ones, too. In `bfloat16` it isn't: its backward
 pass takes several times as long as in 32 bits. With 64 positions the two matrix products and the
 softmax that [multi-head attention](../../transformers/mha.py) is made of take less time, though
-they write all scores to memory. So the two classes below choose by device, type and length. Their
-parameters and, up to rounding, their results are those of the attentions that they extend.
+they write all scores to memory. So the function below chooses by device, type and length, and two
+classes call it. Their parameters and, up to rounding, their results are those of the attentions
+that they extend.
 
 **In** and **out** are those of these attentions, and the mask is always the causal one.
 """
@@ -54,7 +55,7 @@ def causal_attention(
         future = torch.ones(seq_len, seq_len, dtype=torch.bool).triu(1)
         weights = scores.masked_fill(future, -math.inf).softmax(dim=-1)
 
-        # Weights are at most 1, and the mean over the values may be rough.
+        # The weighted mean of the values may be rough, so the weights go back to 16 bits.
         return F.dropout(weights, dropout_prob).to(v.dtype) @ v
 
 
@@ -115,7 +116,7 @@ def example(
     ### Exercises
 
     ??? question "The context is 64, on a GPU, in `bfloat16`. Which of the two computes?"
-        The kernel: on a GPU it is made for 16 bits and wins at every length.
+        The kernel: PyTorch has one for 16 bits on a GPU, which computes here whatever the length.
 
     ??? question "Twice the context: how many more scores do the products write, and the kernel?"
         The products four times as many. The kernel keeps one block of them, whatever the length.
