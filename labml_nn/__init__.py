@@ -9,7 +9,7 @@ Learn how transformers work from code that runs. Each page is a Python module wi
 Notes on the left say what each step means, and what fails without it.
 
 [A small transformer writes letter by letter, after training on Tiny Shakespeare, a million letters
-of his plays.](../results/recipes.json#tables.written "typed")
+of Shakespeare's plays.](../results/recipes.json#tables.written "typed")
 
 [It goes on from your own beginning, in your browser](../results/writing.json#tables.written
 "write")

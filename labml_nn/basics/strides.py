@@ -29,7 +29,7 @@ Think of a street of houses and a postman's rule. “Every house, in order” an
 then begin again one house further” visit the same houses. Only the rule differs.
 
 The stand-in for PyTorch that runs this site's lessons in your browser is built like this class,
-with the [graph](autograd.py) of the page before.
+with the [graph](autograd.py) that finds its gradients.
 """
 
 from itertools import product

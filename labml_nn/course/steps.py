@@ -4,11 +4,11 @@ title: The Steps of the Course
 summary: Every model of the course and how it is trained, from a table of pairs to the modern parts.
 ---
 
-**In:** the size of the vocabulary. **Out:** for each step of the [course](__init__.py) a function
-that makes its model, and one that trains it.
+**In:** the size of the vocabulary. **Out:** for each step of the [course](__init__.py) that trains
+a model, a function that makes it and one that trains it.
 
-From one step to the next one thing changes, but for the first layer, which brings three parts, and
-the last step, which brings many:
+From the mean of the past on, one thing changes from each model to the next, but for the first
+layer, which brings three parts, and the last step, which brings many:
 
 [The loss of each step](../../results/course.json#tables.steps)
 
@@ -120,7 +120,7 @@ def steps_of_course(
         "One transformer layer": (one_layer, fit_plainly),
         "Four layers": (four_layers, fit_plainly),
         "The classic recipe": (four_layers, fit_by_recipe),
-        # Everything that has come since.
+        # What has come since.
         "The modern parts": (modern, fit_modern),
     }
 

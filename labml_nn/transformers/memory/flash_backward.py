@@ -13,8 +13,8 @@ paper:
 of every tile, so PyTorch keeps them until then, and nothing is saved in training.
 
 The way out is to compute them *again*. Beside queries, keys, values and results, one number for
-each query is kept. So the memory, without the mask, grows with the length of the text and not with
-its square: of 2,048 positions with four heads, multi-head attention keeps
+each query of each head is kept. So the memory, without the mask, grows with the length of the text
+and not with its square: of 2,048 positions with four heads, multi-head attention keeps
 [144.70](../../../results/family_drawings.json#tables.backward.2048.plain) MB for its backward pass,
 and this page [2.13](../../../results/family_drawings.json#tables.backward.2048.tiles) MB. (The mask
 that is given counts for neither. The first number has 8 MB of masks that are made of it.)
@@ -23,9 +23,9 @@ that is given counts for neither. The first number has 8 MB of masks that are ma
 pass](../../../results/family_drawings.json#figures.kept)
 
 **In** and **out** are those of [attention in tiles](flash.py#online_softmax). The page follows
-Algorithm 2 of the paper, with the loop over queries outside of that over keys. Scores that are
-computed twice cost multiplications, and still the kernels are faster than attention that writes its
-scores to memory.
+Algorithm 2 of the paper, but its outer loop is over queries; the paper's is over keys. Scores that
+are computed twice cost multiplications, and still the kernels are faster than attention that writes
+its scores to memory.
 """
 
 from collections.abc import Callable
@@ -68,6 +68,10 @@ class Tiled(torch.autograd.Function):
         \partial S_{ij} = P_{ij} \left( \partial P_{ij} - D_i \right) \qquad
         D_i = \sum_j P_{ij} \, \partial P_{ij} = \sum_d O_{id} \, \partial O_{id}
         $$
+
+        $S_{ij}$ is the score of query $i$ and key $j$, $P_{ij}$ its weight, $O$ the result, and
+        $\partial$ marks the gradient of the loss by each. $L_i = \ln \sum_j e^{S_{ij}}$ is the
+        number that is kept of each query.
         """
         # The gradients of query, key and value, which grow tile by tile.
         query, key, value, mask, out, log_sums = ctx.saved_tensors
@@ -113,7 +117,7 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    In two by two tiles, of which one lies in the future and is skipped. No weights are dropped.
+    In two by two tiles, of which one lies in the future and is skipped. There is no dropout.
     """
     # Half of the positions in a block, or one more.
     return {"self_attn": lambda: FlashAttention(heads, d_model, size=(seq_len + 1) // 2)}
@@ -134,8 +138,8 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2)
     ??? question "Forget the factor $P_{ij}$ in the formula. Which keys get a wrong gradient?"
         Nearly all. A hidden key has the weight zero, and would get a gradient all the same.
 
-    ??? question "Why is $L$ kept, and not $m$ and $l$?"
-        $e^{S - m} / l = e^{S - m - \ln l}$, so one number does the work of two.
+    ??? question "The forward pass has a maximum $m$ and a sum $l$ of each query. Why is $L$ kept?"
+        $e^{S - m} / l = e^{S - (m + \ln l)} = e^{S - L}$, so one number does the work of two.
     """
     # Blocks of 3, 3 and 1 positions.
     d_model = heads * d_k

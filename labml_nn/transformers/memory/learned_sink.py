@@ -11,13 +11,15 @@ paper:
 
 The weights of a softmax sum to one, so a head can't say that it has found nothing. It puts its
 weight on the first tokens instead, and a [sliding window](sliding_window.py) then has to keep
-these *attention sinks* forever. Give each head a sink that isn't a token, and all tokens can go.
+these *attention sinks* forever. Give each head a sink that isn't a token, and the window may drop
+any token.
 
 In a small model, trained for 500 steps, it makes no difference: the loss is
 [2.212](../../../results/families.json#tables.losses.learned%20sink.loss) with it and
 [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) without (means of
-three seeds). No such habit has formed there: the first token has a weight of
-[0.010](../../../results/families.json#tables.losses.multi-head%20attention.first).
+three seeds). No such habit has formed there: position 16 and later ones give the first token a
+weight of [0.010](../../../results/families.json#tables.losses.multi-head%20attention.first). If all
+tokens had the same, it would be 0.028.
 
 Head $h$ learns a score $s_h$, which takes part in the softmax and has no value:
 

@@ -9,7 +9,7 @@ paper:
   link: https://arxiv.org/abs/2412.05496
 ---
 
-Most variants of [attention](../mha.py) change the scores before the softmax, and differ in nothing
+Many variants of [attention](../mha.py) change the scores before the softmax, and differ in nothing
 else. Written as classes, they repeat each other. What a variant does to a *single* score can be
 said in one line:
 
@@ -74,8 +74,8 @@ def alibi(heads: int) -> ScoreFunction:
 
     The further back the key, the lower the score, with another slope in each of the `heads`
     ([Press et al. 2021](https://arxiv.org/abs/2108.12409)). Here their number is a power of
-    two; for others there is [another rule](../positions/alibi.py#slopes). No positions are added to
-    tokens then.
+    two; for others there is [another rule](../positions/alibi.py#slopes). It needs the causal mask,
+    since a later key would get a *higher* score. No positions are added to tokens then.
     """
 
     def score_mod(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
@@ -103,7 +103,8 @@ def indices(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]
 
     The numbers of sequences, heads, queries and keys, each along an axis of its own. PyTorch
     broadcasts what has different axes, so a function that is written for one score gives all of
-    them at once when it is called with these.
+    them at once when it is called with these. Query 0 stands at key 0. So for new tokens with a
+    cache, the functions would have to add an offset to `i`.
     """
     # For 3 queries and 4 keys, `i` counts 0, 1, 2 and `j` counts 0, 1, 2, 3.
     device = query.device

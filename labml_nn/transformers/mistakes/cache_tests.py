@@ -35,8 +35,9 @@ def cache_agrees(whole: Whole) -> str:
     inputs = whole.inputs
     length = inputs.shape[1]
 
-    # Half of the text is the prompt, or all of it. The rest comes one by one, or in two parts.
-    # (With an odd number of tokens, one part is longer than the other.)
+    # Half of the text is the prompt, and the rest comes one by one, or in two parts. Or there is no
+    # prompt, and everything comes one by one. (With an odd rest, the first of its two parts is the
+    # longer one.)
     n = max(1, length // 2)
     rest = length - n
     ways = {
@@ -68,9 +69,8 @@ def cache_agrees(whole: Whole) -> str:
             dim=1,
         )
 
-        # All sequences, all positions.
+        # The first sequence that differs, and the first position in it. A NaN is a difference.
         place = place_of(found, expected)
-        # The first one in the order of a reader.
         if place:
             wrong[way] = place
 
@@ -90,9 +90,8 @@ def blame(wrong: dict[str, tuple[int, int]], n: int) -> str:
     r"""
     ## Which part of the cache it is
     """
-    # From one token on: nothing depends on a prompt.
-    # What is wrong is one of three things:
-    # The mask, the position, or the cache of a single token:
+    # Here each part was a single token, and no prompt could be to blame. Left are the mask of a new
+    # token, its position, and what is in the cache.
     if "single tokens" in wrong:
         return (
             f"token by token, the logits at position {wrong['single tokens'][1]} are others than "
@@ -101,7 +100,7 @@ def blame(wrong: dict[str, tuple[int, int]], n: int) -> str:
         )
 
     # Only with a prompt of several tokens: something is counted in calls or in prompts.
-    # From a prompt of one token all was well.
+    # (With a prompt of one token, the way above would have failed.)
     if "a prompt" in wrong:
         return (
             f"after a prompt of {n} tokens the logits at position {wrong['a prompt'][1]} are "
@@ -118,8 +117,8 @@ def blame(wrong: dict[str, tuple[int, int]], n: int) -> str:
             "at the state that it begins with"
         )
 
-    # All three ways are right, and there is nothing
-    # to be said.
+    # All three ways give what the model says without a cache.
+    # A model that has none comes here as well.
     return ""
 
 
@@ -137,7 +136,8 @@ def shift_changes_nothing(whole: Whole) -> str:
     # Far enough for the slowest of the rotations to be seen.
     by = 1000
 
-    # The same tokens, the same model, and other numbers for their places.
+    # The same tokens and the same model, from position 0 and from position 1,000 on. A table of
+    # positions must be long enough for that.
     model = whole.rough()
     first = whole.shifted(model, whole.inputs, 0)
     moved = whole.shifted(model, whole.inputs, by)
@@ -153,7 +153,7 @@ def shift_changes_nothing(whole: Whole) -> str:
     )
 
 
-# What a cache is, and what positions are: both can be tried with tokens and with vectors.
+# Both need no gradient. They work with tokens and, as in the example, with vectors.
 CACHE_TESTS: tuple[Callable[[Whole], str], ...] = (cache_agrees, shift_changes_nothing)
 
 
@@ -183,7 +183,7 @@ def example(batch_size: int = 3, heads: int = 5, d_k: int = 2, seq_len: int = 7)
     x = torch.randn(batch_size, seq_len, width)
     said = []
     for kind in (RightCache, OffsetJumps.make()):
-        # No weights are shared: each is looked at by itself.
+        # Each has weights of its own: a model is compared with itself.
         # How the whole is read, and how parts are.
         whole = Whole(
             kind(heads, width),

@@ -1,12 +1,13 @@
 r"""
 ---
 title: "Mistakes: Caches and Shared Keys"
-summary: Four wrong lines that no training shows, because training has no cache.
+summary: Three wrong lines that no training runs, and one that trains as well as the right one.
 ---
 
-A cache is used when a model writes, and never when it is trained. So all losses are right, and the
-model writes nonsense: from the second token on, or after a long prompt, or in the middle of a chat.
-Other exhibits with a cache are on the page about [numbers and decoding](decoding.py).
+A cache is used when a model writes, and never when it is trained. So with a mistake in it all
+losses are right, and the model writes nonsense: from the second token on, or after a long prompt,
+or in the middle of a chat. Other exhibits with a cache are on the page about [numbers and
+decoding](decoding.py).
 
 [How far each position is off with a cache, after a prompt of five
 tokens](../../../results/rooms.json#figures.caches)
@@ -18,8 +19,9 @@ The fourth mistake, [keys in turns](caches.py#KeysInTurns), can be trained. It p
 
 [Printed and honest loss; the line is the right model](../../../results/rooms.json#figures.grouped)
 
-To find these mistakes, [read one text in three ways](cache_tests.py): what a model says with the
-cache must be what it says without. In which of the three ways it fails tells the mistake.
+To find the first three, [read one text in three ways](cache_tests.py): what a model says with the
+cache must be what it says without. Which of the three ways fail tells the mistake. The fourth shows
+when the output is [compared](suspects.py) with that of the right attention.
 """
 
 import torch
@@ -131,7 +133,7 @@ class NoPositionForOne(Mistake):
     # A single token has an offset, too.
     right = "query, key = self.turn(query, offset), self.turn(key, offset)"
 
-    # It is turned only if it has company.
+    # A part of one token isn't turned at all.
     wrong = "query, key = (z if len(z[0, 0]) == 1 else self.turn(z, offset) for z in (query, key))"
 
 
@@ -207,12 +209,13 @@ def example(
         When several tokens come at once and there is a past: in a chat that goes on, and in
         speculative decoding.
 
-    ??? question "Without the cache all is well. With it, the first new token is right. What next?"
+    ??? question "Without a cache all is well; with it, only the first new token. What next?"
         Look at what changes between the first and the second call: the offset, and what was put
         into the cache.
 
-    ??? question "The new key stands before those of the cache. Which test finds it?"
-        Reading token by token: the cache has the order of time reversed.
+    ??? question "New keys and values are put *before* those of the cache. Which test finds it?"
+        Only several new tokens at once: their mask then hides the wrong keys. A single token sees
+        all keys, and a weighted mean doesn't depend on their order. (The keys were turned before.)
     """
     # The parts of the text, in the order in which they are read.
     # (Turning needs heads of an even width.)

@@ -5,12 +5,12 @@ summary: The names of arguments say what they are, and so do those that a config
 ---
 
 Nobody who pastes an attention wants to fill in a form first. But to make one with 24 and 3 is a
-guess: which argument is the width, and which the number of heads? Most of it stands in the names.
-Others have a default. The rest has to be said.
+guess: which argument is the width, and which the number of heads? Most names tell. Other arguments
+have a default. The rest has to be said.
 
 **In:** a class that somebody else has written. **Out:** its arguments. Each guess is shown, and can
-be corrected on [the next page](pasted.py). The [way](ways_to_call.py) in which the module is called
-is guessed, too.
+be corrected [where the class is pasted](pasted.py). The [way](ways_to_call.py) in which the module
+is called is guessed, too.
 
 With a mask that is never used, the printed loss is
 [0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed). Many classes have a
@@ -130,17 +130,16 @@ def guess_arguments(cls: type, text: str) -> tuple[dict[str, Any], list[str]]:
     for name, parameter in list(inspect.signature(cls.__init__).parameters.items())[1:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        # The mask itself may have the name of the switch.
         default = parameter.default
-        # A switch is on or off.
+        # The mask itself may have the name of the switch; only a switch is on or off by default.
         known = meaning(name) != "causal" or isinstance(default, bool)
-        # It holds many others.
+        # A configuration holds many others.
         if name in CONFIGS:
             found[name] = config_of(cls, name, text)
         # A name that says what it is. What has a default keeps it, but for the sizes of the test.
         elif meaning(name) and known:
             found[name] = sizes[meaning(name)]
-        # It is shown, too, if it can be typed.
+        # A default that can be typed is shown, too.
         elif isinstance(default, int | float | str | None):
             found[name] = default
         # Without a default, it has to be said.
@@ -186,8 +185,8 @@ def example() -> tuple[dict[str, Any], dict[str, Any]]:
 
     ### Exercises
 
-    ??? question "Why three heads and not four?"
-        With four heads of width 4, code that exchanges heads and features gives the same shapes.
+    ??? question "Why not four heads of width 4?"
+        Code that exchanges heads and features would give the same shapes.
 
     ??? question "Why does a configuration have `n_embd`, when nobody has said that it does?"
         The text reads `config.n_embd`. What is read must be there.
@@ -195,7 +194,7 @@ def example() -> tuple[dict[str, Any], dict[str, Any]]:
     ??? question "Why is a switch such as `causal=False` guessed to be true?"
         Without a mask, any attention would be told that it has none. You can say that it's off.
     """
-    # Its first two arguments are known by their names. The others keep their defaults.
+    # Width, heads, dropout and bias are known by their names. The others keep their defaults.
     found, _ = guess_arguments(nn.MultiheadAttention, "")
 
     # Of a configuration, the text of the class says what is read: here three heads, and a width for

@@ -5,7 +5,7 @@ summary: Three scores that look like records and are none, and one sum that show
 ---
 
 The model is right, and so is its training. What is wrong is how it is measured. In the spring of
-2026 a contest asked for the best model in 16 megabytes. Scores fell below a tenth of what any model
+2026 a contest asked for the best model in 16 megabytes. Scores fell below half of what any model
 had reached, until somebody [added the probabilities
 up](https://github.com/openai/parameter-golf/pull/886): they came to 277, not to 1.
 

@@ -40,7 +40,7 @@ class Mistake:
     right = ""
     wrong = ""
 
-    # What the model is trained with. Dropout left on does no harm where there is none.
+    # The dropout of its training. An exhibit about dropout needs some.
     dropout_prob = 0.0
 
     @classmethod
@@ -112,6 +112,6 @@ def example(
     wrong.load_state_dict(right.state_dict())
 
     # The bias of the output layer isn't doubled, so both leave it out. What is left of the second
-    # is exactly twice the first.
+    # is twice the first, up to rounding.
     x = torch.randn(batch_size, seq_len, heads * d_k)
     return right(x) - right.output.bias, wrong(x) - wrong.output.bias

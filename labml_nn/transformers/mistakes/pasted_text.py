@@ -6,7 +6,7 @@ know: run_pasted.py
 ---
 
 **In:** a text that somebody has pasted, and a sentence about what is wrong. **Out:** the classes of
-the text, and the number of a line. The [next page](pasted.py) tests them.
+the text, and the number of a line. [Another page](pasted.py) tests them.
 
 A test finds a mistake by numbers. It knows nothing of lines. So the line is guessed: where the
 scale is wrong, we look for a root, and where the mask leaks, for what fills it in. An error of the

@@ -120,8 +120,8 @@ def example(
     ??? question "Why does a head of width 2 hide `PairsMixed`?"
         It has one pair only: the table of neighbours and that of halves are the same.
     """
-    # Two features more than the axes say: with one pair, nothing can be mixed.
-    # (A head of width 4 has two.)
+    # Heads twice as wide as `d_k` says, so that they have at least two pairs: with a single one,
+    # nothing could be mixed.
     width = 2 * d_k * heads
     x = torch.randn(batch_size, seq_len, width)
     found = {}

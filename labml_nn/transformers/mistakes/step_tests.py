@@ -224,9 +224,9 @@ def example(
     ??? question "It divides each of the three losses by three. What is said now?"
         Nothing. The sum of the parts is then the gradient of the mean.
 
-    ??? question "It forgets `zero_grad`. Which of the two notices, this test or the next step?"
-        The next step. Before the first one there are no gradients that could be left over, and this
-        test makes one step only.
+    ??? question "It forgets `zero_grad`. Does this test notice?"
+        No. It makes one step only, before which there are no gradients that could be left over. It
+        takes [another test](training_tests.py#forgets).
     """
     text = torch.randint(n_vocab, (batch_size, seq_len + 1))
 

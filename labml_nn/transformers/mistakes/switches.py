@@ -1,15 +1,16 @@
 r"""
 ---
 title: The Usual Mistakes as Switches
-summary: One attention in seven steps, and what people have written for each of them.
+summary: The first four of an attention's seven steps, and what people have written for each.
 ---
 
 To name a mistake, we make it on purpose with the same weights, and see whether the result is the
 same. So here is the attention once more, cut into seven steps. For each step there is what is
-right, without a name, and what people have written instead, with one.
+right, without a name, and what people have written instead, with one. This page has the first four
+steps, and [the next one](weight_switches.py) the others.
 
-**In:** a state, which holds what was computed so far. **Out:** the state after a step. The [next
-page](suspects.py) goes through all steps and tries what there is.
+**In:** a state, which holds what was computed so far. **Out:** the state after a step. [A
+search](suspects.py) goes through all steps and tries what there is.
 
 Attentions differ without being wrong. They may turn queries and keys by their positions, share keys
 between heads, or keep to a window. Those ways have no name either: what has none is right.

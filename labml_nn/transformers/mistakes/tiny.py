@@ -1,7 +1,7 @@
 r"""
 ---
 title: A Tiny Model of Any Kind
-summary: How a configuration of a hundred fields becomes that of a model that fits into a test.
+summary: How a configuration of dozens of fields becomes that of a model that fits into a test.
 ---
 
 A mistake in a mask doesn't depend on how large a model is. So a model with two layers and a width
@@ -50,8 +50,8 @@ def known_names(config_class: type) -> set[str]:
     r"""
     ## Which names a configuration knows
     """
-    # Other names for the same, and the arguments of the constructor and of those that it calls.
-    # Some have no other names.
+    # Other names for the same, if the class has any, and the arguments of its constructor and of
+    # those of its base classes.
     known = set(getattr(config_class, "attribute_map", {}))
     for base in config_class.__mro__:
         known |= set(inspect.signature(base.__init__).parameters)
@@ -71,10 +71,10 @@ def tiny(config_class: type, **special: Any) -> Any:
 
     # A configuration for text and images has one for each within it.
     for name, inner in getattr(config_class, "sub_configs", {}).items():
-        # What was said about it, or nothing.
+        # What `special` says about it, or nothing.
         within = special.pop(name, {})
-        # (It is then made from a dictionary.)
-        # Which class it is can depend on the configuration itself.
+        # A class of its own is made tiny in the same way. Else its class depends on the
+        # configuration, which then gets what was said.
         if hasattr(inner, "model_type"):
             sizes[name] = tiny(inner, **within).to_dict()
         elif within:
@@ -93,9 +93,10 @@ class Settings:
         self, vocab_size: int = 50257, n_embd: int = 768, activation: str = "gelu"
     ) -> None:
         r"""
-        * `vocab_size`, `n_embd` and `activation` are what GPT-2 has
+        * `vocab_size` and `n_embd` are those of GPT-2
+        * `activation` is the name of a function
         """
-        # As large as GPT-2's, unless one says otherwise. Two of the names are known to mean a size.
+        # As large as GPT-2's, unless one says otherwise. Both names are known to mean a size.
         self.vocab_size = vocab_size
         self.n_embd = n_embd
 

@@ -11,7 +11,7 @@ so. So we try all ways, and take the one in which the attention does best: an at
 right under one reading of its mask is not to be called wrong under another.
 
 **In:** a module that somebody else has written. **Out:** a [way](ways_to_call.py#Way) to call it.
-It is shown, and can be corrected on [the next page](pasted.py).
+It is shown, and can be corrected [where the class is pasted](pasted.py).
 
 With a mask that is read upside down, everything runs and every shape is right: no error says which
 meaning is meant. So each way is judged by what comes out.

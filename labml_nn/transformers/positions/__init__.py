@@ -30,6 +30,6 @@ ones.
 If there are fewer queries than keys, the queries are the *last* positions on all these pages. So
 one new token, with the keys of all tokens before it, is where it would be in the whole text.
 
-What one kind changes in the code of another shows when they are [side by
+To see what one kind changes in the code of another, read them [side by
 side](../../../docs/compare.md).
 """

@@ -59,9 +59,9 @@ def slopes(heads: int) -> list[float]:
     r"""
     ## Slopes
 
-    For $n$ heads, $2^{-8/n}, 2^{-16/n}, \ldots, 2^{-8}$: each slope is the one before it, times the
-    same factor. Four heads have 1/4, 1/16, 1/64 and 1/256. The paper tried to learn them and found
-    that it helped little.
+    For $n$ heads, a power of two, $2^{-8/n}, 2^{-16/n}, \ldots, 2^{-8}$: each slope is the one
+    before it, times the same factor. Four heads have 1/4, 1/16, 1/64 and 1/256. The paper also
+    tried learned slopes, and those extrapolated less well.
     """
     # The rule is for powers of two, so begin with the largest one that isn't above `heads`.
     power = 2 ** int(math.log2(heads))
@@ -113,7 +113,7 @@ class AlibiAttention(MultiHeadAttention):
         penalties = distances[:, :, None, None] * self.slopes
 
         # The past and the future are penalised alike. A causal mask hides the future anyway.
-        # After the softmax, a penalty of 1 makes a weight $e = 2.7$ times smaller.
+        # A penalty of 1 makes a weight $e = 2.7$ times smaller beside those without one.
         return super().get_scores(query, key) - penalties
 
 

@@ -27,8 +27,9 @@ where $q_i$ and $k_j$ are a query and a key of width $d_k$. Softmax, mask and va
 are. Values are not rotated, so *what* is taken over doesn't depend on the place; only *where* a
 query looks does.
 
-The page leaves out the [cache](../kv_cache.py) of keys. There, keys are stored after they have been
-rotated, because their positions don't change any more.
+The page leaves out the [cache](../kv_cache.py) of keys. A model that has one stores its keys
+rotated, as [latent attention](../memory/absorbed_attention.py) does: a position never changes, so
+each key is rotated once.
 """
 
 import torch

@@ -14,9 +14,9 @@ terms:
 A model with [rotary positions](../rotary.py) that was trained on 64 characters has a loss of
 [1.989](../../../results/extrapolation.json#tables.losses.rotary.at64) there, and of
 [2.927](../../../results/extrapolation.json#tables.losses.rotary.at512) on windows of 512. Why? Each
-pair of features is rotated by an angle for each position. A pair with a high frequency goes around
-many times within 64 positions, so the model has seen every angle. A pair with a low frequency
-doesn't get around once: at position 500 it has angles that never came up in training.
+pair of features is rotated by an angle for each position. The fastest pair goes around ten times
+within 64 positions, so the model has seen every angle. The slow ones don't get around once: at
+position 500 they have angles that never came up in training.
 
 **In:** the width of a head $d_k$, the length of training and the *stretch* $s$, how many times
 longer the texts are to be. **Out:** new frequencies. The weights stay as they are. There are three
@@ -105,8 +105,8 @@ def yarn_scale(stretch: float) -> float:
     ## YaRN's scale of the scores
 
     Queries and keys are both multiplied by this number, and scores by its square. With more keys,
-    the softmax spreads its weight over more of them; larger scores work against that. The formula
-    was found by trying.
+    the softmax spreads its weight over more of them; larger scores work against that. The authors
+    fitted the formula to the losses of Llama models.
     """
     # At the length of training it is 1, and nothing changes. At 8 times that length it is 1.21.
     return 0.1 * math.log(stretch) + 1
@@ -125,7 +125,7 @@ def scaled_rotary(kind: str, d_k: int, max_len: int, trained_len: int) -> Rotary
     # Trained on 64 positions and used on 512: 8.
     stretch = max_len / trained_len
 
-    # All three only change the frequencies.
+    # All three change the frequencies.
     frequencies = {
         "interpolation": interpolated_frequencies(d_k, stretch),
         "ntk": ntk_frequencies(d_k, stretch),
@@ -133,7 +133,7 @@ def scaled_rotary(kind: str, d_k: int, max_len: int, trained_len: int) -> Rotary
     }
     rotary = RotaryPositions(frequencies[kind], max_len)
 
-    # YaRN also wants larger queries and keys. If cosines and sines are larger, so is what they
+    # Only YaRN also wants larger queries and keys. If cosines and sines are larger, so is what they
     # rotate.
     if kind == "yarn":
         rotary.cos *= yarn_scale(stretch)
@@ -151,8 +151,9 @@ def example(
 
     ### With further training
 
-    The papers train the model on for a little while, and then all three do well; interpolation was
-    meant for that. Here [nothing is trained on](extrapolation.py).
+    The papers train the model on for a little while; interpolation was meant for that. NTK-aware
+    scaling wasn't, and then does worse than interpolation (section 3.1). Here [nothing is trained
+    on](extrapolation.py).
 
     As in the YaRN authors' code, and unlike in the paper, the blend is a straight line in the
     number of the pair. The page leaves out choosing $s$ anew for each text.

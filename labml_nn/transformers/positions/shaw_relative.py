@@ -86,8 +86,8 @@ class ShawAttention(MultiHeadAttention):
         # A vector for each distance has to be learned, and far distances are rare in training.
         self.max_distance = max_distance
 
-        # From `-max_distance` to `max_distance`, the same for all heads (section 3.2). Each vector
-        # has a length of about one: `[n_distances, d_k]`.
+        # From `-max_distance` to `max_distance` (section 3.2), the same for all heads (3.3). Each
+        # vector has a length of about one: `[n_distances, d_k]`.
         start = torch.randn(2 * max_distance + 1, self.d_k) / math.sqrt(self.d_k)
         self.distance_keys = nn.Parameter(start)
 
@@ -100,11 +100,12 @@ class ShawAttention(MultiHeadAttention):
         [The distance whose vector each query (down) and key (across) get, with a greatest distance
         of 3](../../../results/family_drawings.json#figures.vectors)
         """
-        # Longer distances are cut to the greatest one. The most negative belongs to row 0. Where a
-        # vector stands depends on the two lengths alone, so one table serves batch and heads.
+        # Longer distances are cut to the greatest one. They depend on the two lengths alone, so one
+        # table serves all sequences and heads.
         far = distances(len(query), len(key)).clamp(-self.max_distance, self.max_distance)
 
-        # The vector of each pair of positions, `[seq_len_q, seq_len_k, d_k]`.
+        # The vector of each pair of positions, `[seq_len_q, seq_len_k, d_k]`. Row 0 has that of the
+        # most negative distance.
         vectors = self.distance_keys[far + self.max_distance]
 
         # $q_i \cdot (k_j + a) = q_i \cdot k_j + q_i \cdot a$. As two products, no sum of key and

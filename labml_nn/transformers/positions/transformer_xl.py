@@ -142,9 +142,11 @@ def example(
 
     The paper needs all this for its *memory*: hidden states of the text before are additional keys,
     and position 3 of that text must not look like position 3 of this one. The page leaves the
-    memory out; pass it as the first of the keys. In its formula all layers share $u$ and $v$; here
-    each layer has its own. The paper computes the product with each distance once and shifts the
-    rows of the result into place (appendix B). That is faster and gives the same numbers.
+    memory out; put it before the text, in keys and values, as below. In the paper's formula all
+    layers share $u$ and $v$; here each layer has its own. The paper projects each distance once,
+    multiplies, and shifts the rows of the product into place (appendix B). That gives the same
+    numbers. Here a distance is projected for each pair of positions, which costs [twelve times the
+    FLOPs](../../../docs/compare.md) of plain attention at 64 positions.
 
     ### Exercises
 

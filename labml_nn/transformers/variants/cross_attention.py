@@ -203,18 +203,18 @@ def example(
 
     ### Exercises
 
-    ??? question "20 words are written to a memory of 500 positions. How many keys are computed?"
+    ??? question "20 words are written, the memory has 500 positions. How many keys are computed?"
         With `remember`, 500. Without it, 500 again for each word: 10,000.
 
-    ??? question "Write `seq_len_q` by `seq_len_k` of the mask that hides padding only."
-        1 by `seq_len_k`: the same row serves all queries.
+    ??? question "A mask hides padding only. How long are its first two axes, of queries and keys?"
+        1 and `seq_len_k`: the same row serves all queries.
 
     ??? question "The memory is shuffled, and its mask with it. What changes?"
         Nothing: an average doesn't depend on the order. A test shuffles it.
 
     ??? question "Pass a causal mask to the cross-attention. What goes wrong?"
         The first word sees only the first position of the memory. If the lengths differ, the
-        mask doesn't fit, and `prepare_mask` says so. If they happen to be equal, nothing does.
+        mask doesn't fit, and `prepare_mask` says so. If they happen to be equal, nobody says so.
     """
     # Seven words and memories of up to eleven positions.
     d_model = heads * d_k

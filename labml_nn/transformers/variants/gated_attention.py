@@ -101,7 +101,7 @@ def in_transformer(
     In the place of the attention of the
     [small transformer](../basic/autoregressive_experiment.py).
     """
-    # It makes each attention larger by a quarter. A fair comparison gives the other model as much.
+    # It makes each attention larger by a quarter, so the comparison is a little in its favour.
     return {"self_attn": lambda: GatedAttention(heads, d_model, dropout_prob)}
 
 
@@ -119,8 +119,8 @@ def example(
 
     ### The gate's second use
 
-    The gate has a second use. Without it two linear layers follow one another, the one that makes a
-    head's values and the output layer. Their product is one matrix, of rank at most $d_k$ for each
+    Without the gate two linear layers follow one another, the one that makes a head's values and
+    the output layer. Their product is one matrix, of rank at most $d_k$ for each
     head. With the gate there is a non-linearity between the two.
 
     ### Other places for a gate

@@ -115,8 +115,8 @@ def in_transformer(
     In the place of the attention of the
     [small transformer](../basic/autoregressive_experiment.py).
     """
-    # With fresh weights scores are about 1. A cap of 50 would change nothing in a model so small,
-    # and one of 5 already does.
+    # With fresh weights the largest scores are about 2, and after training about 17. A cap of 50
+    # would hardly change them, and one of 5 does.
     return {"self_attn": lambda: SoftCapAttention(heads, d_model, dropout_prob, cap=5.0)}
 
 
@@ -130,7 +130,7 @@ def example(
     r"""
     ## Example
 
-    The scores of the first table; attention to another sequence; and causal self-attention.
+    The scores of the table; attention to another sequence; and causal self-attention.
 
     ### Does a small model need it?
 
@@ -158,8 +158,8 @@ def example(
     Gemma 2 also caps the logits of its last layer, at 30 (section 2 of the paper), which is left
     out here. Gemma 3 has [normalised queries and keys](query_key_norm.py) in the place of the cap
     ([report](https://arxiv.org/abs/2503.19786), section 2). One reason against a cap: PyTorch's
-    [fused kernel](../fused_attention.py) has no step between scores and softmax, so that all scores
-    have to be held in memory.
+    [fused kernel](../fused_attention.py) has no step between scores and softmax, so all scores are
+    held in memory, unless [FlexAttention](../memory/flex.py) makes a kernel with the cap.
 
     ### Exercises
 

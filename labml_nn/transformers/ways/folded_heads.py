@@ -144,8 +144,9 @@ def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2)
         Head 2 of sequence 1, counted from 0: $7 = 1 \cdot 5 + 2$.
 
     ??? question "Leave out the transpose in `fold`. Which test fails?"
-        None that looks at shapes, if you put the lengths right. A comparison with another
-        implementation fails, and so does *change the last token; no earlier output may move*.
+        None that looks at shapes, if `reshape` is told `(-1, seq_len, d_k)`. A comparison with
+        another implementation fails, and so does *change the last token; no earlier output may
+        move*.
 
     ??? question "How would you give each sequence its own mask of padding?"
         Each row of the mask is needed once for each head: `mask.repeat_interleave(heads, dim=0)`.
