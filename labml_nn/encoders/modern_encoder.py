@@ -224,8 +224,8 @@ def example(
 
     ### Which part is it?
 
-    [The training loss of three encoders. A tenth of the chosen letters are kept and easy to copy:
-    that is all that BERT's curve gains](../../results/encoders.json#figures.curves)
+    [The training loss of three encoders, from one seed. A tenth of the chosen letters are kept and
+    easy to copy: that is all that BERT's curve gains](../../results/encoders.json#figures.curves)
 
     What did not help here: pre-norm alone,
     [3.303](../../results/encoders.json#tables.encoders.BERT%2C%20pre-norm.loss); and pre-norm,

@@ -20,8 +20,8 @@ share of the tokens, and the least busy one
 layers and seeds). So some weights are hardly used, and where each expert has a GPU of its own, the
 other GPUs wait for the busiest one.
 
-[The load of each expert of the second layer, without balancing, with a loss and with a
-bias](../../results/experts.json#figures.loads)
+[The load of each expert of the second layer, without balancing, with a loss and with a bias, from
+one seed](../../results/experts.json#figures.loads)
 
 **In:** a model with [mixtures of experts](mixture.py), after a batch. **Out:** an addition to the
 loss, or another bias for each expert.

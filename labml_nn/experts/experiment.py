@@ -12,8 +12,8 @@ with a bias. **In:** a text, and some steps for each of three models, which diff
 balancing](balancing.py) (the bias also comes with sigmoids). **Out:** the loss of each, and the
 *load* of each expert: the tokens that it gets, divided by an equal share of them.
 
-[The load of each expert of the second layer after 1,000
-steps](../../results/experts.json#figures.loads)
+[The load of each expert of the second layer after 1,000 steps, from one
+seed](../../results/experts.json#figures.loads)
 
 The model has two layers of 64 features, and in each of them 16 [experts](mixture.py) of 32 hidden
 features, two for each token. A thousand steps of all three take

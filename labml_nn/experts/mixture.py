@@ -194,7 +194,8 @@ def example(
     second layer for [0.66](../../results/experts.json#values.guessed.second).
 
     [The 20 most frequent characters, and the shares of their choices that go to each expert of the
-    first layer; “line” is the end of a line](../../results/experts.json#figures.letters)
+    first layer, from one seed; “line” is the end of a
+    line](../../results/experts.json#figures.letters)
 
     ### Active parameters
 

@@ -200,8 +200,8 @@ def example(
     The weights don't simply follow the ink. In the last layer the vector of a patch isn't only
     about its own pixels any more: in the layers before, it has gathered from other patches, too.
 
-    [The class token's weights for the patches in the last layer, mean of four heads: the darker,
-    the larger. The weight of the class token itself is left
+    [The class token's weights for the patches in the last layer of one model, mean of four heads:
+    the darker, the larger. The weight of the class token itself is left
     out](../../results/images.json#figures.looks)
 
     ### What did not help here

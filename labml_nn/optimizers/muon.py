@@ -12,9 +12,9 @@ terms:
 ---
 
 [AdamW](adamw.py) gives every number of a weight matrix a step of a similar size. But a matrix is
-more than its numbers: it maps directions to directions. Its gradient is usually dominated by a few
-directions, so a step changes what the layer does to a few kinds of input, and leaves the others
-nearly as they were.
+more than its numbers: it maps directions to directions. A few directions usually dominate its
+gradient, as the authors of Muon saw. So a step changes what the layer does to a few kinds of input,
+and leaves the others nearly as they were.
 
 **In:** matrices with their gradients. **Out:** the same matrices, moved by the same length in every
 direction of the gradient.

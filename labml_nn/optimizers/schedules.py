@@ -113,6 +113,12 @@ def example(n_steps: int = 11) -> torch.Tensor:
 
     All three, `[3, n_steps]`.
 
+    ### What it leaves out
+
+    Large models are often trained at a constant rate after the warm-up, with a decay in the last
+    tenth or so ([Hu et al. 2024](https://arxiv.org/abs/2404.06395) call it *WSD*: warm-up, stable,
+    decay). You need to know the end only when the decay begins.
+
     ### Exercises
 
     ??? question "At which of 2,000 steps are cosine and line highest, with 5 % of warm-up?"

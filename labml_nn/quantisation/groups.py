@@ -197,6 +197,9 @@ def example(
     special kernels restore the weights inside the matrix product, and are faster where reading the
     weights is what takes the time.
 
+    Others: groups of 32 with a scale of 16 bits are those of Q4_0, a format of llama.cpp; in files
+    made with [GPTQ](gptq.py), groups of 128 are usual.
+
     Left out: whole numbers that aren't spread evenly (the four bits of
     [QLoRA](https://arxiv.org/abs/2305.14314)), and inputs in few bits, which a product of whole
     numbers needs.

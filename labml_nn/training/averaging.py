@@ -13,10 +13,10 @@ terms:
   ensemble: Several models whose predictions are averaged.
 ---
 
-A network knows what its training text is like. Let it read another text, with a name that it has
-never seen on every page. The name is news each time, as soon as the page before is beyond the
-context. A table that [counts letters](counting.py) while it reads has seen the name forty times,
-and knows little else. So predict with both, and learn while you read which of them to trust.
+A network knows what its training text is like. Let it read another text, with an unknown name on
+every page. The name is news each time, as soon as the page before is beyond the context. A table
+that [counts letters](counting.py) while it reads has seen the name forty times, and knows little
+else. So predict with both, and learn while you read which of them to trust.
 
 **In:** the predictions of several models for each token of a text. **Out:** one prediction for
 each token, made before the token is seen, as the [rules of a measurement](rules.py) ask.

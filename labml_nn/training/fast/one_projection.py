@@ -12,11 +12,11 @@ times as high can do the work of three: the same multiplications, in one call.
 
 A call costs time of its own, whatever it computes, and small matrix products leave parts of the
 processor idle. How much that matters depends on the sizes. With the 128 features of the small
-transformer one product takes a fifth less time than three, with 512 it takes as long. Of a [whole
-training step](__init__.py) it saves less than a twentieth.
+transformer one product takes a fifth less time than three, with 512 it takes as long.
 
-One projection can't do cross-attention, where queries come from another sequence. And the names of
-its parameters differ from those of the three layers.
+Of a [whole training step](__init__.py), one projection saves less than a twentieth. It can't do
+cross-attention, where queries come from another sequence. And the names of its parameters differ
+from those of the three layers.
 
 [The products alone, for models of different
 widths](../../../results/fast_parts.json#figures.projections)

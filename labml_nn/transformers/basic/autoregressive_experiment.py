@@ -25,7 +25,8 @@ shows that a better model can: with as many steps and slightly fewer parameters 
 easier part of the text: compare it with nothing but
 itself](../../../results/recipes.json#tables.losses)
 
-[The training loss in the course of 2,000 steps](../../../results/recipes.json#figures.curves)
+[The training loss in the course of 2,000 steps, from one
+seed](../../../results/recipes.json#figures.curves)
 """
 
 from collections.abc import Callable

@@ -171,7 +171,7 @@ def example(
     loss. So it isn't a fair estimate for a text that took no part in the choice, and we have no run
     on one. What each part is worth is the subject of [the ablation](ablation.py).
 
-    [The training loss of both](../../../results/recipes.json#figures.curves)
+    [The training loss of both, from one seed](../../../results/recipes.json#figures.curves)
 
     ### Exercises
 
