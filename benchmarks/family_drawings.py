@@ -91,7 +91,7 @@ def turned() -> Figure:
 
 
 def pairs() -> Figure:
-    r"""What one position does to six features: input down, output across."""
+    r"""What one position does to six features: input across, output down."""
     figure, all_axes = new(4.6, 2.6, columns=2)
     features = torch.eye(6).view(6, 1, 1, 6).transpose(0, 2).expand(2, 1, 6, 6)
     frequencies = inverse_frequencies(6, base=10.0)

@@ -28,7 +28,7 @@ of Shakespeare's plays.](../results/recipes.json#tables.written "typed")
 * **[The museum of mistakes](transformers/mistakes/__init__.py)**
   [22](../results/mistakes.json#values.mistakes) mistakes
 
-    Each is one line, all but two published. [9](../results/mistakes.json#values.look_better) of
+    Each is one line, all but one published. [9](../results/mistakes.json#values.look_better) of
     them make the printed loss *better*. [Test your own
     model](transformers/mistakes/language_model.py).
 

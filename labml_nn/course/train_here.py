@@ -10,10 +10,10 @@ sent anywhere. The models are half as wide here as in the course and see half as
 takes a minute at most. The grey curve was recorded with PyTorch; yours lies on it as long as you
 change nothing.
 
-Then change something. With ten times the learning rate the loss jumps about. And leave out the
-mask: the printed loss falls to nearly nothing, because each position can read the letter that it
-should predict. The text that the model writes is gibberish, since in writing there is no next
-letter to read.
+Then change something. With ten times the learning rate most models learn less, but the modern parts
+more. Leave out the mask of a model with positions: the printed loss falls below that of any
+with a mask, because each position reads the letter that it should predict. What the model writes is
+gibberish, since in writing there is no next letter.
 
 [The loss of each step, recorded with PyTorch](../../results/train_here.json#figures.losses)
 
@@ -44,8 +44,8 @@ HEADS = 4
 # So much of the text is read; all of it would have to be fetched and encoded first.
 CHARACTERS = 200_000
 
-# How many steps show what a model can learn, within a minute on two cores. A step of four layers
-# takes longer than one of a single head, so those models get fewer.
+# How many steps show what a model can learn, within a minute on two cores. Four layers take longer
+# for a step, so they get fewer.
 STEPS = {
     "A learned table of pairs": 300,
     "The mean of the past": 200,
@@ -141,7 +141,7 @@ def settings(name: str) -> dict[str, Any]:
         return {"schedule": linear, "clip": clip_gradients}
 
     # One rate from the first step to the last. With ten times the rate, nothing holds the first
-    # steps back: that is why these runs jump about.
+    # steps back: that is why these models learn less then.
     return {"schedule": lambda step, steps: 1.0, "clip": lambda model: None}
 
 
@@ -226,8 +226,11 @@ def example(steps: int = 2) -> Tensor:
 
     ### Exercises
 
-    ??? question "The mask is left out, and the loss falls to nearly nothing. What is learned?"
+    ??? question "Without a mask, the loss of “One head, with positions” is tiny. What is learned?"
         To copy the next letter from the input. In writing it isn't there.
+
+    ??? question "“One head” has no positions. Why does its loss hardly fall without a mask?"
+        It sees the next letter, too, but nothing tells it which of all letters is the next.
 
     ??? question "Why does the *validation* loss without a mask look wonderful, too?"
         The held-out text goes through the same model, which reads its answers in the same way. Only

@@ -16,7 +16,7 @@ predict, the first is low and the second is not.
 
 [Inverted: this line shows the future and hides the past](masks.py#MaskInverted "difference")
 
-Of [22](../../../results/mistakes.json#values.mistakes) mistakes,
+Of the first [22](../../../results/mistakes.json#values.mistakes) mistakes,
 [9](../../../results/mistakes.json#values.look_better) print a loss that is *better* than the right
 model's by more than 0.1. (The right model's own two losses differ because the honest one is
 measured at [24](../../../results/mistakes.json#values.sizes.n_places) places of the text, which

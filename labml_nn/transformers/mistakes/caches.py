@@ -85,7 +85,8 @@ class PrefillUnmasked(Mistake):
     ## A prompt without a mask
 
     “With a cache there is one new token, and it may see everything.” But the first call has the
-    whole prompt. Its positions see each other's future, and what they computed stays in the cache.
+    whole prompt. Its positions see each other's future, and what they computed is in the cache of
+    the next layer. (The figure above has one layer, so the new tokens are right there.)
     [TinyLLM](https://github.com/Mikyx-1/TinyLLM/issues/18) had it.
 
     There is no button to train it: without a cache this line never runs.

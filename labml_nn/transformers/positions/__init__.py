@@ -20,8 +20,8 @@ of training.
 
 **Rotated.** The position is an angle, and the distance is the angle between a query and a key:
 
-5. [Rotary positions](../rotary.py), and [attention](rotary_attention.py) with them.
-6. [Which features are a pair](rotary_pairs.py), and how to convert weights.
+5. [Rotary positions](../rotary.py), and [which features are a pair](rotary_pairs.py).
+6. [Attention](rotary_attention.py) with them.
 7. [Scaling](rotary_scaling.py) for longer texts: interpolation, NTK and YaRN.
 
 [Extrapolation](extrapolation.py) measures them all: trained at one length, evaluated at longer

@@ -15,8 +15,8 @@ conventions. With six features and letters for pairs:
 * **neighbours** (also called interleaved), as in the paper and in GPT-J: `a a b b c c`
 * **halves**, as in GPT-NeoX and Llama's weights at Hugging Face: `a b c a b c`
 
-[What position 1 does to each of six features (down), and where it goes
-(across)](../../../results/family_drawings.json#figures.pairs)
+[Six features (across), and what position 1 makes of them (down): blue is added, red
+subtracted](../../../results/family_drawings.json#figures.pairs)
 
 If you train a model yourself, it makes no difference: features mean nothing before training. But
 weights that were trained with neighbours and are used with halves give nonsense, and no error: all
