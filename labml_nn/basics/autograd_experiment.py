@@ -93,7 +93,7 @@ def notebook(
     r"""
     ## In a notebook
 
-    It takes a few seconds.
+    It takes a quarter of a minute.
     """
     # ### The text
     # Every place of the training text is an example: three letters, and the one after them.

@@ -210,7 +210,8 @@ def example(
     tokens still. The greatest *load* of an expert of the second layer, its tokens divided by an
     equal share of them, goes up from [3.03](../../results/experts.json#values.unbalanced.first) in
     the first 20 steps to [4.63](../../results/experts.json#values.unbalanced.peak) at its highest.
-    But it isn't the same expert all the time. At the end of 1,000 steps it is
+    But it isn't the same expert all the time: it changes at first, and later two experts take turns
+    or one stays. At the end of 1,000 steps the greatest load is
     [2.96](../../results/experts.json#values.unbalanced.last) (means of 20 steps and three seeds).
 
     ### Where each is used

@@ -200,7 +200,7 @@ def example(
     Others: groups of 32 with a scale of 16 bits are those of Q4_0, a format of llama.cpp; in files
     made with [GPTQ](gptq.py), groups of 128 are usual.
 
-    Left out: whole numbers that aren't spread evenly (the four bits of
+    Left out: values that aren't evenly spaced (the four bits of
     [QLoRA](https://arxiv.org/abs/2305.14314)), and inputs in few bits, which a product of whole
     numbers needs.
 

@@ -47,7 +47,7 @@ def notebook(
     r"""
     ## In a notebook
 
-    Two minutes on two cores, most of them for training.
+    Two to three minutes on two cores, most of them for training.
     """
     # ### A model
     # The classic transformer, trained as on

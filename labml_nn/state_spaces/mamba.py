@@ -186,8 +186,8 @@ def example(
 
     ### By the distance to the last letter
 
-    [How many are right, by the distance to the last
-    letter](../../results/state_spaces.json#figures.distance)
+    [The share that is right, by the distance to the last letter. The point at 64 is for 33 to 64
+    dots, that at 32 for 17 to 32](../../results/state_spaces.json#figures.distance)
 
     ### How long the steps are
 

@@ -84,7 +84,7 @@ def notebook(
     r"""
     ## In a notebook
 
-    A minute on two cores.
+    Half a minute on two cores.
     """
     # ### Two models
     # The same windows for both, of 64 letters, and the same learning rate.

@@ -25,7 +25,7 @@ Read the pages in this order. Each needs those before it:
 6. [The rules of a measurement](rules.py): what makes a loss comparable, tested from outside
 
 The [transformer](../transformers/basic/autoregressive_experiment.py) puts them to use. These pages
-can be read at any time:
+can be read in any order:
 
 * [Averaging predictions](averaging.py) of a network and of counted letters
 * [Sampling strategies](strategies.py): top-k, top-p and min-p

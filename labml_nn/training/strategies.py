@@ -9,7 +9,7 @@ paper:
   link: https://arxiv.org/abs/1904.09751
 terms:
   top-k: Draw from the k likeliest tokens only.
-  top-p: Draw from the fewest tokens whose probabilities sum to p; also called nucleus sampling.
+  top-p: Draw from the fewest tokens whose probabilities sum to at least p; nucleus sampling.
   min-p: Draw from the tokens whose probability is at least a share of the greatest one.
 ---
 
