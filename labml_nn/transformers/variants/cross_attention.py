@@ -14,6 +14,9 @@ terms:
 A translator writes word by word and looks at the original text all the time. Self-attention alone
 sees only the words written so far. In *cross-attention* the queries come from the text being
 written, and the keys and values from another sequence, the *memory* (section 3.2.3 of the paper).
+Of new dates, [our translator](../../translation/encoder_decoder.py) gets
+[0.0 %](../../../results/translation.json#tables.models.No%20source.right) right without it, and
+[99.7 %](../../../results/translation.json#tables.models.Encoder%20and%20decoder.right) with it.
 
 **In:** queries, `[seq_len_q, batch_size, d_model]`, and a memory,
 `[seq_len_k, batch_size, d_model]`. **Out:** one vector for each query,
@@ -28,7 +31,10 @@ It is the same [attention](../mha.py) with other arguments. Four things change a
 * **A cache that doesn't grow.** In [self-attention](../kv_cache.py) each new token adds a key and a
   value. Those of the memory are the same at every step, so they are computed once.
 * **Positions must be in the memory.** Attention doesn't know the order of what it looks at. Usually
-  the memory comes from an encoder that has added positions. Without them it is a set.
+  the memory comes from an encoder that has added positions. Without them it is a set, and our
+  translator gets
+  [10.3 %](../../../results/translation.json#tables.models.No%20positions%20in%20the%20source.right)
+  right.
 
 The page departs from the paper in where [the layer normalises](../models.py#TransformerLayer). It
 leaves out the encoder, which is [a stack](../models.py#Encoder) without a causal mask.
