@@ -160,7 +160,7 @@ def sum_of_all(score: Callable[[Tensor], Tensor], window: Tensor, n_vocab: int) 
     `score` measures from the beginning each time it is called, and gives the loss of each token. In
     a right measurement the sum is one.
     """
-    # Nothing is asked but losses.
+    # It needs the losses alone, and not the model.
     total = 0.0
     for token in range(n_vocab):
         # The same window with this token at its end.

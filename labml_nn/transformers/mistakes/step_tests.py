@@ -34,7 +34,7 @@ def quiet(model: nn.Module) -> nn.Module:
     r"""
     ## In training, without dropout
 
-    Else two gradients of the same batch differ without a mistake.
+    With dropout, two gradients of the same batch would differ without a mistake.
     """
     for module in model.modules():
         for name, value in vars(module).items():
@@ -51,7 +51,7 @@ def plain(whole: Whole, model: nn.Module, loss: Loss = cross_entropy) -> dict[st
     r"""
     ## The gradients of one plain backward pass
     """
-    # A copy, whose gradients are nobody's.
+    # A copy, so that the model's own gradients stay as they are.
     model = copy.deepcopy(model)
 
     # The whole batch at once, and the mean of its losses.
@@ -89,7 +89,7 @@ def watch(whole: Whole, model: nn.Module) -> tuple[dict[str, Tensor], dict[str, 
             # One step of the optimizer is enough.
             if used:
                 break
-    # Other optimizers of this process shall not be watched.
+    # Or all later optimizers of this process would be watched, too.
     finally:
         handle.remove()
     # What is left when your function is done.

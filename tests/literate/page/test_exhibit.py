@@ -192,6 +192,10 @@ def test_a_table_has_its_digits_and_leads_to_the_pages_it_is_about(tmp_path: Pat
     assert found.values("data-write") == ["../assets/live/write.json"]
     assert found.values("data-bytes") == ["833564"]
     assert "<td>a<br>b<br><br>&#42;c&#42;</td>" in one.markdown
+    # A sentence keeps a width at which it can be read.
+    sentence = {"rows": [{"way": "more than one word " * 5, "loss": 1.5}]}
+    found = exhibit_of(written(note, tmp_path, tables={"ways": TABLE | sentence}))
+    assert found.values("class", ".//td") == ["prose", "number"]
 
 
 @pytest.mark.parametrize(
