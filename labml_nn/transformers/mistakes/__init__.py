@@ -28,8 +28,9 @@ PyTorch and nothing else. Or [paste it](pasted.py): it is tested in your browser
 
 ## The mistakes
 
-Each is the right code with [one line replaced](one_line.py), and we trained it. Those that print
-the best loss come first; the last ones do no harm in training.
+Each is the right code with [one line replaced](one_line.py). The first 22 are those that we trained
+with one model; the lowest printed loss comes first. The others don't run, or training doesn't show
+them, or they belong to later rooms.
 
 [All mistakes](../../../results/mistakes.json#tables.mistakes "gallery")
 
@@ -56,9 +57,9 @@ The mistakes:
 9. [Positions](position_mistakes.py): rotary pairs that don't fit their table.
 10. [Caches and shared keys](caches.py): a prompt without a mask, an offset that jumps.
 11. [The training step](step_mistakes.py): parts, clipping, weights that nobody moves.
-12. [Measuring](measuring.py): three scores that look like records and are none.
+12. [Measuring](measuring.py): a text seen before, learning too early, more than one in all.
 13. [What they do to the loss](experiment.py): each of the first 22 trained.
-14. [Train one](train_here.py) in your browser: there is a button below each of them, too.
+14. [Train one](train_here.py) in your browser: there is a button below each that can be trained.
 
 The tests:
 

@@ -1,7 +1,7 @@
 r"""
 ---
 title: "Mistakes: Measuring"
-summary: Three scores that look like records and are none, and one sum that shows it.
+summary: Three wrong ways to measure a model, and a sum that shows two of them.
 ---
 
 The model is right, and so is its training. What is wrong is how it is measured. In the spring of
