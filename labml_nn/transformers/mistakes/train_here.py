@@ -7,7 +7,7 @@ know: experiment.py
 
 The museum's [experiment](experiment.py) takes half a minute for each mistake, on a machine with
 PyTorch. Here you do it yourself: choose a mistake, and a smaller model with this one wrong line
-trains in your browser. Nothing is sent. Exhibits that can be trained have a button, too.
+trains in your browser. Nothing is sent. Most exhibits have a button, too.
 
 The grey curve is that of the right model, recorded with PyTorch. What you train starts from the
 same weights and gets the same batches. Where the curves part, the wrong line has parted them.
