@@ -144,7 +144,8 @@ def example(
     [0.005](../../../results/ablation.json#tables.changes.queries%20and%20keys%20not%20normalised.worth)
     and
     [−0.001](../../../results/ablation.json#tables.changes.no%20values%20of%20the%20first%20layer.worth)
-    nats, within the noise. Nor does the factor of 1.5 in the scores help there.
+    nats, within the noise. Nor does the factor of 1.5 in the scores help there:
+    [0.006](../../../results/ablation.json#tables.changes.scores%20not%20multiplied%20by%201.5.worth).
 
     The mask is always the causal one, and the [fused kernel](../fused_attention.py) computes the
     rest.
