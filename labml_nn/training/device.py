@@ -68,7 +68,7 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
             name = "bfloat16" if torch.cuda.get_device_capability(device) >= (8, 0) else "float16"
 
         # Older versions of PyTorch don't tell what the CPU can do.
-        # AVX-512 and AMX are the instructions of Intel's and AMD's processors.
+        # AVX-512 is in processors of Intel and AMD, AMX in those of Intel.
         elif device.type == "cpu" and hasattr(torch.cpu, "get_capabilities"):
             able = torch.cpu.get_capabilities()
             name = "bfloat16" if able.get("avx512_bf16") or able.get("amx_bf16") else "float32"
