@@ -72,7 +72,7 @@ def findings(
         return
 
     # An attention is called in its way, too. The comparison comes last: to look for the name of a
-    # mistake can take a minute, and what the other tests say needn't wait.
+    # mistake takes seconds, and what the other tests say needn't wait.
     likely = heads or 1
     comparable = orders(named_weights(module, d_model), likely, d_model)
     found = find_mistakes(module, likely, d_model, way, weights=None, read=read)

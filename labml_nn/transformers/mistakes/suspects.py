@@ -15,7 +15,8 @@ in words, or none.
 The steps of an attention, right and wrong, are on two pages of their own: [the
 first](switches.py) and [the last](weight_switches.py). This page goes through them as through a
 tree. What is right is tried first, then single mistakes, then pairs: the simplest explanation
-wins.
+wins. Nobody says which of four matrices is the query's, so there are 49 orders. They are tried side
+by side, on an axis of their own: one product of large tensors instead of 49 of small ones.
 
 [The printed loss of each exhibit, beside the right
 one](../../../results/mistakes.json#figures.losses)
@@ -26,7 +27,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.comparison import NEAR, find_weights, off, roughen
+from labml_nn.transformers.mistakes.comparison import NEAR, find_weights, roughen
 from labml_nn.transformers.mistakes.orders import Matrices, orders
 from labml_nn.transformers.mistakes.switches import (
     POSITIONS,
@@ -99,19 +100,52 @@ def explore(
 
 def agrees(found: Tensor, expected: Tensor) -> bool:
     r"""
-    ## Is it the same?
+    ## Is one of them the same?
 
-    Where NaN is expected, anything may be.
+    `found` is `[batch_size, seq_len, d_model]`, and `expected` may have more axes in front. Where
+    NaN is expected, anything may be.
     """
-    # Those are the queries that see nothing at all.
+    # Those are the queries that see nothing at all. (From here on, all numbers of an output are in
+    # one row.)
+    expected = expected.flatten(-found.dim())
     known = expected.isfinite()
 
     # Something must be left to compare.
-    if known.sum() * 8 < known.numel():
-        return False
+    enough = known.sum(-1) * 8 >= found.numel()
 
-    # A number that is NaN in yours, and isn't here, is a difference.
-    return off(found[known], expected[known]) < NEAR
+    # The largest difference of each, and its largest number. 1e-12 is for outputs of zeros.
+    worst = (found.flatten() - expected).abs().masked_fill(~known, 0.0).amax(-1)
+    largest = expected.masked_fill(~known, 0.0).abs().amax(-1) + 1e-12
+
+    # A number that is NaN in yours, and isn't here, is a difference: NaN is not below anything.
+    return bool((enough & (worst < NEAR * largest)).any())
+
+
+def stack_orders(possible: Sequence[Matrices]) -> list[Matrices]:
+    r"""
+    ## Orders side by side
+
+    Those with the same shapes, stacked: one weight and one bias for each role, whose first axis is
+    that of the orders. The axes of length one after it are for the sequences of a batch, and for
+    the positions of a bias.
+    """
+    # Where heads may share keys, there are two kinds of orders.
+    groups: dict[tuple[torch.Size, ...], list[Matrices]] = {}
+    for order in possible:
+        groups.setdefault(tuple(weight.shape for weight, _ in order), []).append(order)
+
+    # The first order that is possible is in the first group.
+    return [
+        [
+            (
+                torch.stack([weight for weight, _ in role]).unsqueeze(1),
+                torch.stack([bias for _, bias in role])[:, None, None],
+            )
+            # From a list for each order to one for each role.
+            for role in zip(*group, strict=True)
+        ]
+        for group in groups.values()
+    ]
 
 
 def search(
@@ -128,17 +162,17 @@ def search(
     if not plain:
         kinds += [(POSITIONS, WEIGHTS, 1), (POSITIONS, OTHER_WEIGHTS, 1)]
 
-    # In each order, the fewest mistakes first.
+    # The fewest mistakes first, each in all orders.
     for positions, rules, highest in kinds:
-        for order in possible:
+        for stacked in stack_orders(possible):
             # Smaller matrices for keys mean that heads share them.
-            shared = len(order[1][0]) < len(order[0][0])
+            shared = stacked[1][0].shape[-2] < stacked[0][0].shape[-2]
             # All that can be done in each step, right or wrong.
             ways = steps(heads, x.shape[-1], shared, positions, rules)
             for most in range(highest + 1):
                 # The first that gives the same numbers is the explanation.
                 # Those with fewer mistakes were tried before.
-                for names, after in explore({"x": x, "matrices": order}, ways, most):
+                for names, after in explore({"x": x, "matrices": stacked}, ways, most):
                     if len(names) == most and agrees(output, after["result"]):
                         return list(names)
 

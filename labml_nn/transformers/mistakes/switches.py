@@ -12,6 +12,9 @@ steps, and [the next one](weight_switches.py) the others.
 **In:** a state, which holds what was computed so far. **Out:** the state after a step. [A
 search](suspects.py) goes through all steps and tries what there is.
 
+Tensors may have more axes in front than an attention needs: what can be tried at the same time is
+side by side there. So each step counts its axes from the end.
+
 Attentions differ without being wrong. They may turn queries and keys by their positions, share keys
 between heads, or keep to a window. Those ways have no name either: what has none is right.
 
@@ -19,16 +22,25 @@ between heads, or keep to a window. Those ways have no name either: what has non
 one](../../../results/mistakes.json#figures.losses)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 State = dict[str, Any]
 Step = Callable[[State], State]
 Switch = list[tuple[str, Step]]
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    r"""
+    ## A projection
+
+    Of `x`, `[..., seq_len, in]`. Unlike `F.linear`, this takes several matrices side by side,
+    `[..., out, in]`.
+    """
+    return x @ weight.mT + bias
 
 
 def project(roles: tuple[int, ...]) -> Step:
@@ -38,7 +50,7 @@ def project(roles: tuple[int, ...]) -> Step:
 
     def step(s: State) -> State:
         # One projection of the input for each, and the matrix that comes last.
-        parts = [F.linear(s["x"], *s["matrices"][role]) for role in roles[:3]]
+        parts = [linear(s["x"], *s["matrices"][role]) for role in roles[:3]]
 
         # Without a fourth role there is no last projection.
         return s | {"parts": parts, "output": s["matrices"][roles[3]] if len(roles) > 3 else None}
@@ -74,9 +86,9 @@ def split(heads: int, by_view: bool) -> Step:
             # The same shape, cut from memory without moving an axis, is the mistake.
             # (The right way names the axis that is cut.)
             z = (
-                z.reshape(len(z), -1, z.shape[1], d_k)
+                z.reshape(*z.shape[:-2], -1, z.shape[-2], d_k)
                 if by_view
-                else z.unflatten(-1, (-1, d_k)).transpose(1, 2)
+                else z.unflatten(-1, (-1, d_k)).transpose(-3, -2)
             )
             cut.append(z)
 
@@ -94,15 +106,15 @@ def share(in_turns: bool) -> Step:
     def step(s: State) -> State:
         # How many heads of queries there are for one of keys: often one.
         query, key, value = s["heads"]
-        times = query.shape[1] // key.shape[1]
+        times = query.shape[-3] // key.shape[-3]
 
         # Two heads in a row share one key. In turns, head 0 would share it with head 2.
         if in_turns:
-            key = key.repeat(1, times, 1, 1)
-            value = value.repeat(1, times, 1, 1)
+            key = torch.cat([key] * times, dim=-3)
+            value = torch.cat([value] * times, dim=-3)
         else:
-            key = key.repeat_interleave(times, dim=1)
-            value = value.repeat_interleave(times, dim=1)
+            key = key.repeat_interleave(times, dim=-3)
+            value = value.repeat_interleave(times, dim=-3)
         return s | {"heads": [query, key, value]}
 
     return step
@@ -126,7 +138,7 @@ def angles(z: Tensor, by_neighbours: bool, base: float) -> Tensor:
     half = z.shape[-1] // 2
     rates = base ** (-torch.arange(half) / half)
     # One row for each position.
-    table = torch.arange(z.shape[2])[:, None] * rates
+    table = torch.arange(z.shape[-2])[:, None] * rates
 
     # Neighbours share an angle, or the two halves do.
     return table.repeat_interleave(2, dim=-1) if by_neighbours else table.repeat(1, 2)
@@ -172,16 +184,38 @@ def rotary(
     return step
 
 
+def in_each_way(steps: Sequence[Step]) -> Step:
+    r"""
+    ## Several ways that are right, side by side
+
+    On a new first axis of queries and keys.
+    """
+
+    def step(s: State) -> State:
+        # Values are the same in all of these ways, and get no axis: they would be copies.
+        turned = [step(s)["heads"] for step in steps]
+        query, key, _ = zip(*turned, strict=True)
+        return s | {"heads": [torch.stack(query), torch.stack(key), s["heads"][2]]}
+
+    return step
+
+
 def position_switch() -> Switch:
     r"""
     ## Ways to turn queries and keys
     """
-    # Without rotation first. Three bases are in use: that of the paper, Llama 3's and Qwen's.
+    # Without rotation first.
     found: Switch = [("", lambda s: s)]
-    for base in (1e4, 5e5, 1e6):
-        # Both kinds of pairs are in use, and both directions.
-        for pairs in (False, True):
-            found += [("", rotary(pairs, pairs, base, (sign, sign))) for sign in (1, -1)]
+
+    # Three bases are in use: that of the paper, Llama 3's and Qwen's. Both kinds of pairs are in
+    # use, and both directions.
+    right = [
+        rotary(pairs, pairs, base, (sign, sign))
+        for base in (1e4, 5e5, 1e6)
+        for pairs in (False, True)
+        for sign in (1, -1)
+    ]
+    found.append(("", in_each_way(right)))
 
     # What is wrong: a table for one kind of pairs, and a rotation of the other.
     mixed = "rotary pairs are mixed: the table is for other pairs than those that are turned"

@@ -21,10 +21,9 @@ import math
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from labml_nn.transformers.mistakes.switches import State, Step, Switch
+from labml_nn.transformers.mistakes.switches import State, Step, Switch, linear
 
 Rule = Callable[[Tensor, Tensor], Tensor]
 
@@ -83,8 +82,8 @@ def by_distance(scores: Tensor, allowed: Tensor) -> Tensor:
 
     [ALiBi](../positions/alibi.py), with the slopes of its paper for powers of two.
     """
-    # Sequences come first, then heads, queries and keys.
-    heads = scores.shape[1]
+    # The last axes are heads, queries and keys.
+    heads = scores.shape[-3]
 
     # A slope for each head, from steep to nearly flat.
     slopes = 2.0 ** (-8.0 * torch.arange(1, heads + 1) / heads)
@@ -100,7 +99,8 @@ def first_only(scores: Tensor, allowed: Tensor) -> Tensor:
     ## The mask in the first sequence only
     """
     # The others see everything, so a test of the first sequence passes.
-    return torch.cat([look(scores[:1], allowed), scores[1:].softmax(-1)])
+    first, others = scores.split([1, scores.shape[-4] - 1], dim=-4)
+    return torch.cat([look(first, allowed), others.softmax(-1)], dim=-4)
 
 
 def hide(scores: Tensor, allowed: Tensor) -> Tensor:
@@ -132,19 +132,28 @@ RULES: list[tuple[str, Rule]] = [
     # Mistakes in the axis of the softmax. Where all that is summed over is hidden, a large number
     # and minus infinity differ, so both are here.
     ("the softmax is over the queries", lambda s, m: hide(s, m).softmax(-2)),
-    ("the softmax is over the heads", lambda s, m: hide(s, m).softmax(1)),
-    ("the softmax is over the heads", lambda s, m: s.masked_fill(~m, -math.inf).softmax(1)),
-    ("the softmax is over the batch", lambda s, m: hide(s, m).softmax(0)),
-    ("the softmax is over the batch", lambda s, m: s.masked_fill(~m, -math.inf).softmax(0)),
+    ("the softmax is over the heads", lambda s, m: hide(s, m).softmax(-3)),
+    ("the softmax is over the heads", lambda s, m: s.masked_fill(~m, -math.inf).softmax(-3)),
+    ("the softmax is over the batch", lambda s, m: hide(s, m).softmax(-4)),
+    ("the softmax is over the batch", lambda s, m: s.masked_fill(~m, -math.inf).softmax(-4)),
 ]
 
 
 # Right as well: some keep to a window, cap their scores, or lower those of far keys.
-OTHER_RULES: list[tuple[str, Rule]] = [
-    *[("", lambda s, m, width=width: look(s, m & ~m.tril(-width))) for width in range(1, 7)],
-    *[("", lambda s, m, cap=cap: look(cap * (s / cap).tanh(), m)) for cap in (30.0, 50.0)],
-    ("", by_distance),
+OTHER_RULES: list[Rule] = [
+    *[lambda s, m, width=width: look(s, m & ~m.tril(-width)) for width in range(1, 7)],
+    *[lambda s, m, cap=cap: look(cap * (s / cap).tanh(), m) for cap in (30.0, 50.0)],
+    by_distance,
 ]
+
+
+def all_others(scores: Tensor, allowed: Tensor) -> Tensor:
+    r"""
+    ## All of these, side by side
+
+    On a new first axis.
+    """
+    return torch.stack([rule(scores, allowed) for rule in OTHER_RULES])
 
 
 def weigh(rule: Rule) -> Step:
@@ -164,7 +173,7 @@ def weigh(rule: Rule) -> Step:
 # As steps, by the same names: first what is wrong (the first of them is right, and has no name).
 # Then what is right in another way.
 WEIGHTS: Switch = [(name, weigh(rule)) for name, rule in RULES]
-OTHER_WEIGHTS: Switch = [(name, weigh(rule)) for name, rule in OTHER_RULES]
+OTHER_WEIGHTS: Switch = [("", weigh(all_others))]
 
 
 def merge(by_view: bool) -> Step:
@@ -176,10 +185,13 @@ def merge(by_view: bool) -> Step:
         # A mean of the values for each query.
         # Positions first, then the heads; or a view of what is there.
         z = s["weights"] @ s["heads"][2]
-        z = z.reshape(len(z), z.shape[2], -1) if by_view else z.transpose(1, 2).flatten(2)
+        if by_view:
+            z = z.reshape(*z.shape[:-3], z.shape[-2], -1)
+        else:
+            z = z.transpose(-3, -2).flatten(-2)
 
         # Some forget the last projection.
-        return s | {"result": F.linear(z, *s["output"]) if s["output"] else z}
+        return s | {"result": linear(z, *s["output"]) if s["output"] else z}
 
     return step
 

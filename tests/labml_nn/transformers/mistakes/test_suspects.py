@@ -13,7 +13,15 @@ from torch import Tensor, nn
 from labml_nn.transformers.mistakes import suspects as page
 from labml_nn.transformers.mistakes.attention_tests import find_mistakes
 from labml_nn.transformers.mistakes.comparison import find_weights, roughen
-from labml_nn.transformers.mistakes.suspects import agrees, explore, name_mistakes, search, steps
+from labml_nn.transformers.mistakes.orders import orders
+from labml_nn.transformers.mistakes.suspects import (
+    agrees,
+    explore,
+    name_mistakes,
+    search,
+    stack_orders,
+    steps,
+)
 from labml_nn.transformers.mistakes.switches import POSITIONS, SHARES
 from labml_nn.transformers.mistakes.weight_switches import WEIGHTS
 from tests.labml_nn.transformers.mistakes.styles import (
@@ -238,6 +246,49 @@ def test_what_is_not_known_is_not_compared_and_the_rest_must_agree() -> None:
     # An eighth is enough.
     assert agrees(torch.zeros(16), torch.tensor([0.0] * 2 + [nan] * 14))
     assert not agrees(torch.zeros(17), torch.tensor([0.0] * 2 + [nan] * 15))
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_a_difference_is_relative_to_the_largest_known_number(size: float) -> None:
+    expected = torch.tensor([float("nan"), -5.0, 1.0, 2.0]) * size
+    far = torch.tensor([0.0, 0.0, 0.0, 1e-3])
+    assert agrees((expected + 0.1 * far * size).nan_to_num(), expected) is True
+    assert agrees((expected + far * size).nan_to_num(), expected) is False
+
+
+def test_orders_of_the_same_shapes_are_stacked() -> None:
+    square = [(torch.full((6, 6), float(n)), torch.full((6,), -float(n))) for n in range(4)]
+    (stacked,) = stack_orders(orders(square, 2, 6))
+    assert [(*weight.shape, *bias.shape) for weight, bias in stacked] == [
+        (49, 1, 6, 6, 49, 1, 1, 6)
+    ] * 4
+    for number, order in enumerate(permutations(range(4))):
+        for role, n in zip(stacked, order, strict=True):
+            assert role[0][number].eq(n).all()
+            assert role[1][number].eq(-n).all()
+    # Where one matrix may be that of keys and values, there are two kinds, the first one first.
+    whole, halves = stack_orders(orders(square[:3], 2, 6))
+    assert [len(weight) for weight, _ in (*whole, *halves)] == [6] * 8
+    assert whole[1][0].shape[-2:] == (6, 6)
+    assert halves[1][0].shape[-2:] == (3, 6)
+
+
+def test_of_several_outputs_side_by_side_one_must_agree_in_all_of_its_numbers() -> None:
+    torch.manual_seed(1)
+    output = torch.randn(2, 3, 5)
+    others = torch.randn(7, 11, 2, 3, 5)
+    assert not agrees(output, others)
+    # Each number of the output is somewhere, and never all of them in one place.
+    scattered = others.clone()
+    scattered[2, 3, 0] = output[0]
+    scattered[2, 4, 1] = output[1]
+    assert not agrees(output, scattered)
+    others[2, 3] = output
+    assert agrees(output, others)
+    # An output of large numbers beside it is no reason to be less exact.
+    others[2, 3, 0, 0, 0] += 1e-3
+    others[2, 4] *= 1e6
+    assert not agrees(output, others)
 
 
 def test_the_sequence_first_is_named() -> None:

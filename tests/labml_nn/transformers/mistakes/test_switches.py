@@ -7,7 +7,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from labml_nn.transformers.mistakes.switches import POSITIONS, PROJECTIONS, SHARES, split
+from labml_nn.transformers.mistakes.switches import (
+    POSITIONS,
+    PROJECTIONS,
+    SHARES,
+    State,
+    Step,
+    split,
+)
+from labml_nn.transformers.mistakes.weight_switches import MERGES, OTHER_WEIGHTS, SCALES, WEIGHTS
 
 
 def heads_of(*numbers: int) -> list[Tensor]:
@@ -82,9 +90,9 @@ def rotated(z: Tensor, table: bool, pairs: bool, base: float, sign: float) -> Te
     return result
 
 
-# What is right: none, and both kinds of pairs in both directions, with three bases.
+# What is right: both kinds of pairs in both directions, with three bases.
 BOTH = [
-    ("", (pairs, pairs, base, sign, sign))
+    (pairs, pairs, base, sign, sign)
     for base in (10_000, 500_000, 1_000_000)
     for pairs in (False, True)
     for sign in (1, -1)
@@ -103,16 +111,53 @@ WRONG = [
 ]
 
 
+def turned(heads: list[Tensor], way: tuple[Any, ...]) -> list[Tensor]:
+    r"""Queries and keys in this way, each by its sign, and values as they are."""
+    query, key, value = heads
+    return [rotated(query, *way[:3], way[3]), rotated(key, *way[:3], way[4]), value]
+
+
 def test_queries_and_keys_are_turned_as_their_name_says() -> None:
     heads = heads_of(4, 2, 2)
-    expected: list[tuple[str, Any]] = [("", None), *BOTH, *WRONG]
-    for (name, step), (said, way) in zip(POSITIONS, expected, strict=True):
+    query, key, value = zip(*(turned(heads, way) for way in BOTH), strict=True)
+    # All that is right is side by side on a first axis.
+    together = [torch.stack(query), torch.stack(key), value[0]]
+    expected = [("", heads), ("", together), *((name, turned(heads, way)) for name, way in WRONG)]
+    for (name, step), (said, wanted) in zip(POSITIONS, expected, strict=True):
         after = step({"heads": heads, "d_k": 6})
         assert name == said
         assert after["d_k"] == 6
-        signs = way[3:] if way else ()
-        wanted = [rotated(z, *way[:3], sign) for z, sign in zip(heads, signs, strict=False)]
-        wanted += heads[len(wanted) :]
         for found, known in zip(after["heads"], wanted, strict=True):
             # Angles are of single precision.
             torch.testing.assert_close(found, known, rtol=1e-5, atol=1e-6)
+
+
+def test_more_axes_in_front_are_more_attentions() -> None:
+    torch.manual_seed(1)
+    matrices = [[(torch.randn(12, 12), torch.randn(12)) for _ in range(4)] for _ in range(3)]
+    # For each role the weights and biases of three attentions, for sequences of a batch.
+    stacked = [
+        (
+            torch.stack([w for w, _ in role])[:, None],
+            torch.stack([b for _, b in role])[:, None, None],
+        )
+        for role in zip(*matrices, strict=True)
+    ]
+    x = torch.randn(2, 5, 12)
+    views = [("", split(2, False)), ("a view", split(2, True))]
+    for switch in (PROJECTIONS, views, SHARES, POSITIONS, SCALES, WEIGHTS, OTHER_WEIGHTS, MERGES):
+        for name, step in switch:
+            ways = [PROJECTIONS, views, SHARES, POSITIONS, SCALES, WEIGHTS, MERGES]
+            chosen = [step if one is switch else one[0][1] for one in ways]
+            if switch is OTHER_WEIGHTS:
+                chosen[5] = step
+            several = run_through(chosen, {"x": x, "matrices": stacked})
+            alone = [run_through(chosen, {"x": x, "matrices": one}) for one in matrices]
+            wanted = torch.stack(alone, dim=-4)
+            torch.testing.assert_close(several, wanted, equal_nan=True, msg=name)
+
+
+def run_through(chosen: list[Step], state: State) -> Tensor:
+    for step in chosen:
+        state = step(state)
+    return state["result"]

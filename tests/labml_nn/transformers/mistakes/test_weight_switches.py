@@ -86,6 +86,9 @@ def test_each_rule_gives_the_weights_that_its_name_says() -> None:
     for (name, rule), (said, wanted) in zip(RULES, expected, strict=True):
         assert name == said
         torch.testing.assert_close(rule(s, CAUSAL), wanted, equal_nan=True)
+        # With more attentions side by side, each gets its own.
+        several = rule(torch.stack([7 * s, s]), CAUSAL)
+        torch.testing.assert_close(several[1], wanted, equal_nan=True)
 
 
 def test_windows_caps_and_distances_are_right_as_well() -> None:
@@ -98,20 +101,22 @@ def test_windows_caps_and_distances_are_right_as_well() -> None:
         *(weights(one, CAUSAL) for one in capped),
         weights(s - slopes * (QUERY - KEY), CAUSAL),
     ]
-    for (name, rule), wanted in zip(OTHER_RULES, expected, strict=True):
-        assert name == ""
+    for rule, wanted in zip(OTHER_RULES, expected, strict=True):
         torch.testing.assert_close(rule(s, CAUSAL), wanted)
+    # As a step they are side by side on a first axis.
+    ((name, step),) = OTHER_WEIGHTS
+    assert name == ""
+    torch.testing.assert_close(step({"scores": s})["weights"], torch.stack(expected))
 
 
 def test_a_rule_gets_the_causal_mask_and_keeps_its_name_as_a_step() -> None:
     s = scores()
     assert weigh(lambda _, mask: mask)({"scores": s})["weights"].equal(CAUSAL)
-    for steps, rules in ((WEIGHTS, RULES), (OTHER_WEIGHTS, OTHER_RULES)):
-        for (name, step), (said, rule) in zip(steps, rules, strict=True):
-            after = step({"scores": s, "d_k": 2})
-            assert (name, after["d_k"]) == (said, 2)
-            assert after["scores"] is s
-            torch.testing.assert_close(after["weights"], rule(s, CAUSAL), equal_nan=True)
+    for (name, step), (said, rule) in zip(WEIGHTS, RULES, strict=True):
+        after = step({"scores": s, "d_k": 2})
+        assert (name, after["d_k"]) == (said, 2)
+        assert after["scores"] is s
+        torch.testing.assert_close(after["weights"], rule(s, CAUSAL), equal_nan=True)
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
