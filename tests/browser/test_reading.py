@@ -154,6 +154,23 @@ def test_notes_come_on_demand_for_who_wants_the_code_first_and_stay_so(
     expect(page.locator(".opener").filter(visible=True)).to_have_count(0)
 
 
+def test_a_link_into_a_note_opens_it_and_one_to_nowhere_breaks_nothing(
+    page: Page, address: str
+) -> None:
+    # (An error of a script fails every test.)
+    page.goto(address + MHA + "#100%", wait_until="networkidle")
+    page.get_by_role("button", name="Code first").click()
+    target = page.locator(".row:has(.opener) .note [id]").first
+    anchor = target.get_attribute("id")
+    row = page.locator(".row.open")
+    expect(row).to_have_count(0)
+    for start in (MHA, "about:blank"):
+        page.goto(start if start == "about:blank" else address + start)
+        page.goto(f"{address}{MHA}#{anchor}")
+        expect(row).to_have_count(1)
+        expect(row.locator(f"[id='{anchor}']")).to_be_visible()
+
+
 # What of the text of the page lies under an element.
 COVERED = """over => {
     const box = over.getBoundingClientRect();

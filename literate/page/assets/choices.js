@@ -58,9 +58,19 @@ function demand(isOn) {
   }
 }
 
+// What the address leads to. (Before the page is loaded, `:target` doesn't know it.)
+function linked() {
+  try {
+    return document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  } catch {
+    // Somebody has typed a percent sign.
+    return null;
+  }
+}
+
 // A link can lead into a note.
 function openTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = linked();
   /** @type {HTMLElement | null} */
   const row = target?.closest(".note") && target.closest(".row");
   if (row && root.matches(".demand")) unfold(row, true);

@@ -192,5 +192,8 @@ if (place) {
   const offer = /** @type {Offer} */ (/** @type {unknown} */ (place.dataset));
   offerEditor(place, offer);
   if (offer.exercises) offerExercises(offer, offer.exercises);
-  if (location.hash.startsWith("#edit=") && !isFile) showShared(place, offer);
+  if (location.hash.startsWith("#edit=")) {
+    if (isFile) place.closest("p").after(refused);
+    else showShared(place, offer);
+  }
 }
