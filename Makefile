@@ -133,7 +133,8 @@ lint: $(made)/test node_modules/.made ## Check the code's style, layout and type
 	$(run) -m literate check
 	$(run) -m literate notebooks --check
 
-whole: $(made)/test ## Test on the whole standard library, of which `make test` takes a sample
+whole: $(made)/test node_modules/.made ## Run the tests that are slow and rarely fail: all pages, all styles, all standard library
+	$(run) tests/browser/chromium.py
 	$(run) -m pytest $(parallel) -m whole
 
 check: lint test whole site ## lint, test, whole and site, one after another
