@@ -182,14 +182,14 @@ def notebook(
     # By guessing, the loss would be the logarithm of the number of tokens, 10.8 for GPT-2.
     losses = losses_of(place, tokenizer.encode(TEXT).to(device))
     for name, loss in losses.items():
-        print(f"{name}: validation loss {loss:.3f}")
+        print(f"{name}: loss {loss:.3f}")
 
     # ### The same as a picture
     # The top bar is the right model. Which mistake would you have seen in the text?
     import matplotlib.pyplot as plt
 
     plt.barh([*losses][::-1], [*losses.values()][::-1])
-    plt.xlabel("validation loss, nats a token")
+    plt.xlabel("loss of the text above, nats a token")
     plt.show()
 
 
