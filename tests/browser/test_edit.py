@@ -366,6 +366,7 @@ RUN_ALL = """async ([program, sources, paths]) => {
     return found;
 }"""
 
+
 def compare(page: Page, address: str, site: Path, paths: list[str]) -> list[str]:
     r"""What differs from the recorded shapes, page by page."""
     page.goto(address + MHA)
