@@ -1,7 +1,31 @@
-r"""How far two answers are from each other."""
+r"""How far two answers are from each other, and whether two errors are the same."""
 
 import math
 from typing import Any
+
+import torch
+from packaging.version import Version
+
+# The release whose errors the stand-in raises is 2.13. Since 2.14, PyTorch raises a special kind of
+# RuntimeError for what it doesn't do with booleans, in the same words.
+SPECIAL_KINDS = {"NotImplementedError"} if Version(torch.__version__) >= Version("2.14") else set()
+
+
+def depends_on_the_build(own: tuple[Any, ...]) -> bool:
+    r"""
+    Whether the stand-in, a build for the CPU, refuses what a build for GPUs would look for.
+
+    If PyTorch is such a build here, then it does it or says something else.
+    """
+    refused = own[0] == "error" and own[2] == "Torch not compiled with CUDA enabled"
+    return refused and torch.version.cuda is not None
+
+
+def same_error(own: tuple[Any, ...], known: tuple[Any, ...]) -> bool:
+    r"""Whether an error of the stand-in ("error", its type, its text) has the type of PyTorch's."""
+    if known[1] in SPECIAL_KINDS and own[1] == "RuntimeError":
+        return own[2] == known[2]
+    return own[1] == known[1]
 
 
 def difference(a: Any, b: Any, path: str = "") -> tuple[float, str]:
