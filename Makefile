@@ -112,7 +112,12 @@ update: node_modules/.made ## Try the newest versions that setup.py admits, besi
 	.newest/bin/python -m pip install --disable-pip-version-check $(torch_from) torch
 	.newest/bin/python -m pip install --disable-pip-version-check setuptools
 	.newest/bin/python -m pip install --disable-pip-version-check --no-build-isolation --editable '.[train,site,test]'
-	.newest/bin/python -m pip freeze --all | diff constraints.txt - || true
+	@# Names are spelled in one way here, and torch without its build.
+	@grep '^[^#].*==' constraints.txt | tr 'A-Z_' 'a-z-' | sort > .newest/pinned
+	@.newest/bin/python -m pip freeze --all | grep '^[^#].*==' | sed 's/+.*//' | tr 'A-Z_' 'a-z-' | sort > .newest/found
+	@echo 'Pinned (<) and newest (>):'
+	@diff .newest/pinned .newest/found || true
+	@.venv/bin/npm outdated || true
 	.newest/bin/python -m pytest $(parallel) $(ARGS)
 
 dist: $(made)/test ## Build the package for PyPI into dist/
