@@ -40,10 +40,15 @@ CORE = """
 """
 
 
+# The cells that were executed, as `linecache` keeps them. The page's own editor empties that.
+CELLS: dict[str, tuple[int, None, list[str], str]] = {}
+
+
 def execute(code: str, names: dict[str, object]) -> None:
     r"""Execute a cell as a kernel does, which knows the source of every function."""
     file = f"<cell {hash(code)}>"
-    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+    CELLS[file] = (len(code), None, code.splitlines(keepends=True), file)
+    linecache.cache.update(CELLS)
     exec(compile(code, file, "exec", dont_inherit=True), names)
 
 
