@@ -27,11 +27,12 @@ def seen(window: int, n_sinks: int) -> Tensor:
 
 def from_mistral(window: int) -> float:
     config = MistralConfig(**seam.CONFIG, num_hidden_layers=1, sliding_window=window)
+    # No mask of its own, and no cache: an argument that 5.24 gave another name, in the same place.
     hidden = create_sliding_window_causal_mask(
-        config=config,
-        inputs_embeds=seam.text().transpose(0, 1),
-        attention_mask=None,
-        past_key_values=None,
+        config,
+        seam.text().transpose(0, 1),
+        None,
+        None,
         position_ids=torch.arange(SEQ_LEN_K)[None],
     )
     module = seam.randomised(attention(bias=False, window=window))
@@ -39,10 +40,10 @@ def from_mistral(window: int) -> float:
 
 
 def from_window(window: int, n_sinks: int, mask: Tensor | None) -> float:
-    module, x = seam.randomised(attention(window=window, n_sinks=n_sinks)), seam.text()
+    module = seam.randomised(attention(window=window, n_sinks=n_sinks))
     visible = seen(window, n_sinks) if mask is None else seen(window, n_sinks) & mask
-    given = {"query": x, "key": x, "value": x}
-    return seam.from_loops(module, mask, visible=visible, given=given)
+    # As many queries as keys, but not the same ones.
+    return seam.from_loops(module, mask, visible=visible, given=seam.inputs(SEQ_LEN_K))
 
 
 def rolling_from_whole(window: int, n_sinks: int) -> float:
@@ -87,11 +88,12 @@ def test_several_new_positions_are_refused_by_the_ring() -> None:
         seam.attend(rolling, seam.text(torch.float32))
 
 
-def test_the_rolling_attention_has_the_same_defaults() -> None:
+def test_the_rolling_attention_and_the_mask_have_the_same_defaults() -> None:
     rolling = partial(page.RollingAttention, HEADS, D_MODEL, window=3)
     assert not [name for name in seam.shapes(rolling(bias=False)) if "bias" in name]
     assert (rolling(dropout_prob=0.3).dropout.p, rolling().dropout.p) == (0.3, 0.0)
     assert (rolling().key.window, rolling().key.n_sinks) == (3, 0)
+    assert torch.equal(page.window_mask(SEQ_LEN_K, 2), seen(2, 0))
     assert (
         attention(window=3).n_sinks == page.RollingProjection(2, 1, 2, True, window=3).n_sinks == 0
     )
