@@ -11,8 +11,8 @@ several tokens at once. What is said must be what the model says about the same 
 cache. Which of the three ways fails tells [the mistake](caches.py).
 
 **In:** [what is tested](whole.py#Whole). **Out:** a sentence that says what is wrong, or nothing.
-Models of the transformers library, and all that take and return `past_key_values` as they do, need
-nothing more. Any other model says by `read` how it reads the parts of a text.
+Models of the transformers library, and all that take and return a `cache` or `past_key_values` as
+they do, need nothing more. Any other model says by `read` how it reads the parts of a text.
 """
 
 from collections.abc import Callable

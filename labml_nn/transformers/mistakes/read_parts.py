@@ -11,13 +11,16 @@ Models of the transformers library take what they remember as an argument, and g
 logits. All that do so can be read here without knowing more about them.
 """
 
+import inspect
+
 import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.whole import Whole, find_logits
 
-# What a cache is called, as an argument and as a field of the result.
-CACHES = ("past_key_values", "cache_params", "state")
+# What a cache is called, as an argument and as a field of the result. (Release 5.24 of the library
+# says `cache` where it said `past_key_values` or `cache_params`, and still understands both.)
+CACHES = ("cache", "past_key_values", "cache_params", "state")
 
 
 def read_parts(model: nn.Module, parts: list[Tensor]) -> Tensor | None:
@@ -26,18 +29,24 @@ def read_parts(model: nn.Module, parts: list[Tensor]) -> Tensor | None:
 
     Logits of all tokens, or None if the model has no cache.
     """
+    # A result may have one cache under several names. First come those that the model takes.
+    taken = inspect.signature(model.forward).parameters
+    names = sorted(CACHES, key=lambda name: name not in taken)
+
     # What the last call gave, under the name that the next call wants.
     cache: dict[str, object] = {}
     said = []
     for part in parts:
         # The first call is given no cache, and makes one.
         output = model(part, use_cache=True, **cache)
-        cache = {name: getattr(output, name, None) for name in CACHES}
-        cache = {name: value for name, value in cache.items() if value is not None}
+        given = [name for name in names if getattr(output, name, None) is not None]
 
         # A model without one would be told each part alone.
-        if not cache:
+        if not given:
             return None
+        # (Given under two names at once, it could be refused.)
+        cache = {given[0]: getattr(output, given[0])}
+
         # Logits of this part alone.
         said.append(find_logits(output))
 

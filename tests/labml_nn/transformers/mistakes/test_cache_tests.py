@@ -4,12 +4,14 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import Tensor, nn
+from transformers import GPT2LMHeadModel
 
 from labml_nn.transformers.mistakes import caches, position_mistakes
 from labml_nn.transformers.mistakes.attention_tests import find_mistakes
 from labml_nn.transformers.mistakes.cache_tests import cache_agrees, shift_changes_nothing
 from labml_nn.transformers.mistakes.decoding import CausalFromTheTop, NewestForgotten, RightDecoding
-from labml_nn.transformers.mistakes.read_parts import Counts, read_by
+from labml_nn.transformers.mistakes.read_parts import Counts, read_by, read_parts
+from labml_nn.transformers.mistakes.tiny import tiny
 from labml_nn.transformers.mistakes.whole import Whole
 
 BATCH_SIZE, SEQ_LEN, D_MODEL, HEADS = 3, 9, 24, 3
@@ -168,6 +170,56 @@ def test_a_cache_is_asked_for_and_goes_by_its_name_into_the_next_call() -> None:
     torch.testing.assert_close(found, model.weight[tokens].cumsum(dim=1))
 
 
+class Renamed(nn.Embedding):
+    r"""Its result has one cache under two names, as in the transformers library since 5.24."""
+
+    def read(self, tokens: Tensor, state: Tensor | None) -> Counts.Output:
+        sums = super().forward(tokens).cumsum(dim=1)
+        output = Counts.Output(sums if state is None else sums + state, None)
+        output.cache = output.past_key_values = output.logits[:, -1:]
+        return output
+
+
+class TakesTheNewName(Renamed):
+    def forward(
+        self, tokens: Tensor, use_cache: bool = False, cache: Tensor | None = None
+    ) -> Counts.Output:
+        return self.read(tokens, cache)
+
+
+class TakesTheOldName(Renamed):
+    def forward(
+        self, tokens: Tensor, use_cache: bool = False, past_key_values: Tensor | None = None
+    ) -> Counts.Output:
+        return self.read(tokens, past_key_values)
+
+
+class TakesAnything(Renamed):
+    r"""A model around another one, which passes on what it is given."""
+
+    def forward(self, *args: Tensor, **options: object) -> Counts.Output:
+        assert {*options} <= {"use_cache", "cache"}
+        return self.read(*args, options.get("cache"))
+
+
+@pytest.mark.parametrize("kind", [TakesTheNewName, TakesTheOldName, TakesAnything])
+def test_of_two_names_for_one_cache_the_model_is_given_the_one_that_it_takes(kind: type) -> None:
+    torch.manual_seed(1)
+    tokens = torch.randint(11, (3, 5))
+    model = kind(11, 11)
+    found = read_by(Whole(model, tokens, tokens), model, [2, 1, 2])
+    torch.testing.assert_close(found, model.weight[tokens].cumsum(dim=1))
+
+
+def test_a_cache_of_the_transformers_library_is_found_in_any_of_its_releases() -> None:
+    torch.manual_seed(1)
+    tokens = torch.randint(3, 60, (3, 5))
+    model = GPT2LMHeadModel(tiny(GPT2LMHeadModel.config_class)).eval()
+    with torch.no_grad():
+        found = read_by(Whole(model, tokens, tokens), model, [2, 1, 2])
+        torch.testing.assert_close(found, model(tokens).logits)
+
+
 def test_a_model_without_a_cache_has_nothing_to_agree_with() -> None:
     tokens = torch.randint(11, (3, 5))
     assert (
@@ -175,3 +227,13 @@ def test_a_model_without_a_cache_has_nothing_to_agree_with() -> None:
     )
     assert cache_agrees(Whole(nn.Embedding(11, 11), tokens, tokens)) == ""
     assert shift_changes_nothing(Whole(nn.Embedding(11, 11), tokens, tokens)) == ""
+
+
+def test_a_model_that_gives_no_cache_is_read_no_further() -> None:
+    class GivesNone(nn.Embedding):
+        r"""It takes the arguments that others have, and remembers nothing."""
+
+        def forward(self, tokens: Tensor, use_cache: bool = False) -> Counts.Output:
+            return Counts.Output(super().forward(tokens), None)
+
+    assert read_parts(GivesNone(11, 11), [torch.randint(11, (3, 2))]) is None
