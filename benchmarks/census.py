@@ -43,10 +43,19 @@ from benchmarks.library.keeping import Kept, key_of  # noqa: E402
 from benchmarks.record import fingerprints, write  # noqa: E402
 from labml_nn.transformers.mistakes.comparison import NEAR, off  # noqa: E402
 from labml_nn.transformers.mistakes.language_model import find_in_language_model  # noqa: E402
+from labml_nn.transformers.mistakes.read_parts import CACHES  # noqa: E402
 from labml_nn.transformers.mistakes.tiny import tiny  # noqa: E402
 
 FOLDER = "labml_nn/transformers/mistakes"
-PAGES = ("comparison", "whole", "model_tests", "cache_tests", "language_model", "tiny")
+PAGES = (
+    "comparison",
+    "whole",
+    "model_tests",
+    "cache_tests",
+    "read_parts",
+    "language_model",
+    "tiny",
+)
 # What is found depends on these, and on `examine` below. What is written of it depends on more.
 TESTED = [f"{FOLDER}/{page}.py" for page in PAGES] + ["benchmarks/census_sizes.py"]
 SOURCES = [*TESTED, "benchmarks/census.py", "benchmarks/census_meant.py"]
@@ -101,7 +110,7 @@ def examine(kind: str) -> dict[str, Any]:
     seconds = time.perf_counter() - begun
     with torch.no_grad():
         output = model(tokens)
-        kept = any(getattr(output, name, None) is not None for name in ("past_key_values", "state"))
+        has_cache = any(getattr(output, name, None) is not None for name in CACHES)
         try:
             loss = own_loss(model, tokens)
         except Exception as error:
@@ -110,7 +119,7 @@ def examine(kind: str) -> dict[str, Any]:
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "seconds": seconds,
         "said": said,
-        "has_cache": kept or getattr(output, "cache_params", None) is not None,
+        "has_cache": has_cache,
         "loss": loss,
     }
 

@@ -14,6 +14,7 @@ MEANT: dict[str, str] = {
     "cpmant": "yes: the text is a prompt, whose positions all see each other",
     "xlm": "yes: `causal` is false unless asked for, since it fills gaps",
     "xlnet": "yes: `attn_type` is “bi”, and the order of its predictions is an argument",
+    "dory": "no harm: rounding; in double precision, both give the same",
     "mamba": STATE,
     "falcon_mamba": STATE,
     "jamba": STATE,

@@ -34,6 +34,8 @@ TEXT: dict[str, Any] = {
     "num_key_value_heads": 2,
     "head_dim": 8,
 }
+# Layers without an embedding of their own.
+ALONE: dict[str, Any] = {"hidden_size_per_layer_input": 0, "vocab_size_per_layer_input": 0}
 ROTARY: dict[str, Any] = {"rope_type": "default", "rope_theta": 1e4}
 
 SPECIAL: dict[str, dict[str, Any]] = {
@@ -48,6 +50,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
             "glm_moe_dsa",
             "longcat_flash",
             "minicpm3",
+            "sarvam_mla",
             "youtu",
             "dots3_note_text",
         ),
@@ -65,6 +68,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
         "layer_types": ["sliding_attention", "full_attention"],
         "rope_parameters": {"sliding_attention": ROTARY, "full_attention": ROTARY},
     },
+    "dory": {"num_hidden_layers": 3, "n_input_layers": 1, "n_output_layers": 1},
     "dots3_note": {"text_config": LATENT | {"per_layer_config": {}}},
     "gemma3n_text": {"num_kv_shared_layers": 0},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]], "window_size": 6},
@@ -105,6 +109,11 @@ SPECIAL: dict[str, dict[str, Any]] = {
     },
     "fuyu": {"text_config": TEXT | {"model_type": "persimmon"}},
     "got_ocr2": {"text_config": TEXT | {"model_type": "qwen2"}, "vision_config": SEEN},
+    # An assistant: without a size of its own, it is as large as the model that it helps.
+    "gemma4_assistant": {"text_config": TEXT | {"model_type": "gemma4_text"} | ALONE},
+    "gemma4_unified_assistant": {
+        "text_config": TEXT | {"model_type": "gemma4_unified_text"} | ALONE
+    },
     "moss_transcribe_diarize": {"text_config": TEXT | {"model_type": "qwen3"}},
 }
 # Within these configurations, the causal language model has one of its own.
