@@ -244,7 +244,8 @@ def example(
 
     ??? question "Cut the *rows* of the output projection into heads. Which test notices?"
         With the same `einsum` none is needed, for the axes don't fit. With `hdo,hdi->hoi` the shape
-        of OV stays, and only the comparison with PyTorch's attention notices.
+        of OV stays. The comparison with PyTorch's attention notices, and so does that of the tables
+        with a stream of one letter.
     """
     # Letters as vectors with a single one, and the head that is made by hand.
     letters = torch.eye(n_vocab)[torch.arange(seq_len), None]

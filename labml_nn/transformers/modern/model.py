@@ -233,7 +233,8 @@ def example(
 
     ??? question "Write `F.pad(x[1:], (0, 0, 0, 0, 0, 1))` in `Smear`. Which test notices?"
         Every shape is right, and the loss becomes wonderful: each token sees the next one. Change
-        the last token, and the output before it moves.
+        the last token, and the output before it moves. But a fresh model passes, since its `share`
+        is zero: give it random numbers first.
 
     ??? question "Why can the head start at zero, but not the embedding as well?"
         With both at zero, the gradient of each is a product with the other one: zero for ever.
