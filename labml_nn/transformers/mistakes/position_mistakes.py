@@ -41,7 +41,7 @@ class RightRotary(RightAttention):
 
         Queries or keys, whose first position is `offset`.
         """
-        # One speed for each pair, from one turn in six positions to one in thousands.
+        # One speed for each pair: for 16 features, from one turn in six positions to one in 20,000.
         half = self.d_k // 2
         speeds = 10_000.0 ** (-torch.arange(half) / half)
 
