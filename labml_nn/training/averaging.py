@@ -9,7 +9,7 @@ paper:
   year: 2005
   link: https://cs.fit.edu/~mmahoney/compression/cs200516.pdf
 terms:
-  bits per character: The loss in nats, divided by ln 2.
+  bits per character: The loss in nats a character, divided by ln 2.
   ensemble: Several models whose predictions are averaged.
 ---
 
