@@ -13,7 +13,8 @@ import torch
 
 from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.tables import column, table
-from benchmarks.pictures import ACCENT, INK, SECOND, new, svg
+from benchmarks.mistakes_drawings import charts
+from benchmarks.pictures import ACCENT, SECOND, new, svg
 from labml_nn.training.data import tiny_shakespeare
 from labml_nn.training.device import choose_device, choose_precision
 from labml_nn.transformers.mistakes.decoding import (
@@ -108,20 +109,6 @@ def looks_better(losses: Losses, by: float = 0.1) -> list[str]:
     return [name for name in ALL if losses[name]["printed"] < losses[like(name)]["printed"] - by]
 
 
-def drawn(losses: Losses, names: list[str], shown: str) -> str:
-    r"""Printed losses as bars, honest ones as dots, and a line at the right model's."""
-    figure, (axes,) = new(6.4, 0.9 + 0.28 * len(names))
-    for at, name in enumerate(names):
-        one = losses[name]
-        axes.barh([at], [one["printed"]], height=0.55, color=ACCENT, alpha=0.6)
-        axes.plot([one["honest"]], [at], color=SECOND, marker="o", linestyle="")
-    axes.axvline(losses["RightAttention"]["printed"], color=INK, linewidth=1)
-    axes.set_yticks(range(len(names)), names, fontsize=9)
-    axes.invert_yaxis()
-    axes.set_xlabel("Bars: printed loss; dots: honest loss (nats); line: the right model")
-    return svg(figure, f"mistakes-{shown}")
-
-
 def decoding() -> str:
     r"""How far each position is off, decoded two at a time."""
     figure, (axes,) = new(6.4, 2.6)
@@ -140,15 +127,19 @@ def decoding() -> str:
     return svg(figure, "mistakes-decoding")
 
 
-def figures(losses: Losses) -> dict[str, dict[str, str]]:
+def families() -> dict[str, list[str]]:
+    r"""The mistakes of each family that has bars, by their names."""
+    return {
+        family: [one.__name__ for one in exhibits]
+        for family, exhibits in FAMILIES.items()
+        if family != "decoding"
+    }
+
+
+def figures(rows: list[dict[str, float | str]]) -> dict[str, dict[str, str]]:
     r"""One picture of all, and one for each family."""
-    trained = [one.__name__ for one in MISTAKES]
-    made = {"losses": {"title": "All", "picture": drawn(losses, trained, "losses")}}
-    for family, exhibits in FAMILIES.items():
-        names = [one.__name__ for one in exhibits if one in MISTAKES]
-        if family != "decoding":
-            made[family] = {"title": family, "picture": drawn(losses, names, family)}
-    return made | {"decoding": {"title": "Decoding", "picture": decoding()}}
+    decoded = {"title": "Decoding", "picture": decoding()}
+    return charts(rows, families()) | {"decoding": decoded}
 
 
 COLUMNS = [
@@ -171,7 +162,7 @@ def report(losses: Losses) -> Report:
             "seeds": {"lowest": min(right), "highest": max(right)},
         },
         "tables": {"mistakes": table(COLUMNS, rows(losses))},
-        "figures": figures(losses),
+        "figures": figures(rows(losses)),
     }
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import course, quantisation
+from benchmarks import course, mistakes, mistakes_drawings, quantisation
 from benchmarks.pictures import chart
 from benchmarks.record import ROOT
 
@@ -21,12 +21,15 @@ def redrawn(name: str, content: dict) -> dict[str, dict]:
     r"""The figures of a result, with the pictures that are made of its numbers drawn again."""
     figures = dict(content.get("figures", {}))
 
-    # Two programs make their charts from the rows of a table.
+    # Three programs make their charts from the rows of a table.
     if name == "quantisation":
         figures |= quantisation.charts(content["tables"])
     if name == "course":
         picture = course.bars(content["tables"]["steps"]["rows"])
         figures["steps"] = {**figures["steps"], "picture": picture}
+    if name == "mistakes":
+        rows = content["tables"]["mistakes"]["rows"]
+        figures |= mistakes_drawings.charts(rows, mistakes.families())
     return {
         key: {**one, "picture": chart(one, f"{name}-{key}")} if "lines" in one else one
         for key, one in figures.items()
