@@ -5,6 +5,7 @@ It is a module of its own so that `redraw` can draw them again: how a chart look
 was measured.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,20 +13,39 @@ from benchmarks.pictures import ACCENT, INK, SECOND, new, svg
 
 Row = dict[str, Any]
 RIGHT = "RightAttention"
+# In one column.
+MOST_BARS = 12
 
 
 def bars(rows: Sequence[Row], names: Sequence[str], shown: str) -> str:
-    r"""Printed losses as bars, honest ones as dots, and a line at the right model's."""
+    r"""
+    Printed losses as bars, honest ones as dots, and a line at the right model's.
+
+    Many of them stand in two columns: a page shows a picture of that height without scrolling.
+    """
     by_name = {row["mistake"]: row for row in rows}
-    figure, (axes,) = new(6.4, 0.9 + 0.28 * len(names))
-    for at, name in enumerate(names):
-        row = by_name[name]
-        axes.barh([at], [float(row["printed"])], height=0.55, color=ACCENT, alpha=0.6)
-        axes.plot([float(row["honest"])], [at], color=SECOND, marker="o", linestyle="")
-    axes.axvline(float(by_name[RIGHT]["printed"]), color=INK, linewidth=1)
-    axes.set_yticks(range(len(names)), names, fontsize=9)
-    axes.invert_yaxis()
-    axes.set_xlabel("Bars: printed loss; dots: honest loss (nats); line: the right model")
+    columns = 1 if len(names) <= MOST_BARS else 2
+    n_bars = math.ceil(len(names) / columns)
+    figure, panels = new(6.4, 0.9 + 0.28 * n_bars, columns)
+    most = max(float(by_name[name][loss]) for name in names for loss in ("printed", "honest"))
+    for axes, start in zip(panels, range(0, len(names), n_bars), strict=True):
+        some = names[start : start + n_bars]
+        for at, name in enumerate(some):
+            row = by_name[name]
+            axes.barh([at], [float(row["printed"])], height=0.55, color=ACCENT, alpha=0.6)
+            axes.plot([float(row["honest"])], [at], color=SECOND, marker="o", linestyle="")
+        axes.axvline(float(by_name[RIGHT]["printed"]), color=INK, linewidth=1)
+        axes.set_yticks(range(len(some)), some, fontsize=9)
+        axes.invert_yaxis()
+        if columns > 1:
+            # Both have one scale, or lengths could not be compared.
+            axes.set_xlim(0, 1.05 * most)
+            axes.set_ylim(n_bars - 0.4, -0.6)
+    says = "Bars: printed loss; dots: honest loss (nats); line: the right model"
+    if columns == 1:
+        panels[0].set_xlabel(says)
+    else:
+        figure.supxlabel(says, fontsize="medium")
     return svg(figure, f"mistakes-{shown}")
 
 
