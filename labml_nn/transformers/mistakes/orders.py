@@ -116,7 +116,35 @@ def halves(matrix: Matrix) -> Iterable[Matrix]:
     return zip(weight.chunk(2), bias.chunk(2), strict=True)
 
 
-def example(heads: int = 2, d_k: int = 5) -> tuple[int, int, Tensor]:
+def stack_orders(possible: Sequence[Matrices]) -> list[Matrices]:
+    r"""
+    ## Orders side by side
+
+    Those with the same shapes, stacked, so that all can be tried at once: one weight and one bias
+    for each role, whose first axis is that of the orders. The axes of length one after it are for
+    the sequences of a batch, and for the positions of a bias.
+    """
+    # Where heads may share keys, there are two kinds of orders.
+    groups: dict[tuple[torch.Size, ...], list[Matrices]] = {}
+    for order in possible:
+        groups.setdefault(tuple(weight.shape for weight, _ in order), []).append(order)
+
+    # The first order that is possible is in the first group.
+    # (From here on, an order is an index into the first axis.)
+    return [
+        [
+            (
+                torch.stack([weight for weight, _ in role]).unsqueeze(1),
+                torch.stack([bias for _, bias in role])[:, None, None],
+            )
+            # From a list for each order to one for each role.
+            for role in zip(*group, strict=True)
+        ]
+        for group in groups.values()
+    ]
+
+
+def example(heads: int = 2, d_k: int = 5) -> tuple[int, int, Tensor, Tensor]:
     r"""
     ## Example
 
@@ -139,4 +167,9 @@ def example(heads: int = 2, d_k: int = 5) -> tuple[int, int, Tensor]:
 
     # Queries, keys and values of shared heads: the second of two squares is the output.
     few = orders([square[0], shared, square[1]], heads, d_model)
-    return len(orders(square, heads, d_model)), len(few), few[0][1][0]
+    every = orders(square, heads, d_model)
+
+    # All 49 have the same shapes, so they are one group. In all of them the query comes first.
+    (stacked,) = stack_orders(every)
+    query, _ = stacked[0]
+    return len(every), len(few), few[0][1][0], query

@@ -12,11 +12,12 @@ the root of the whole width *and* has no mask.
 **In:** an input, the output of an attention, and its matrices. **Out:** the mistakes that it has,
 in words, or none.
 
-The steps of an attention, right and wrong, are on two pages of their own: [the
-first](switches.py) and [the last](weight_switches.py). This page goes through them as through a
-tree. What is right is tried first, then single mistakes, then pairs: the simplest explanation
-wins. Nobody says which of four matrices is the query's, so there are 49 orders. They are tried side
-by side, on an axis of their own: one product of large tensors instead of 49 of small ones.
+The steps of an attention, right and wrong, are on three pages of their own: [the
+first](switches.py), [positions](position_switches.py) and [the last](weight_switches.py). This page
+goes through them as through a tree. What is right is tried first, then single mistakes, then pairs:
+the simplest explanation wins. Nobody says which of four matrices is the query's, so there are 49
+orders. They are [stacked](orders.py#stack_orders) and tried side by side: one product of large
+tensors instead of 49 of small ones.
 
 [The printed loss of each exhibit, beside the right
 one](../../../results/mistakes.json#figures.losses)
@@ -28,9 +29,9 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.comparison import NEAR, find_weights, roughen
-from labml_nn.transformers.mistakes.orders import Matrices, orders
+from labml_nn.transformers.mistakes.orders import Matrices, orders, stack_orders
+from labml_nn.transformers.mistakes.position_switches import POSITIONS
 from labml_nn.transformers.mistakes.switches import (
-    POSITIONS,
     PROJECTIONS,
     SHARES,
     State,
@@ -119,33 +120,6 @@ def agrees(found: Tensor, expected: Tensor) -> bool:
 
     # A number that is NaN in yours, and isn't here, is a difference: NaN is not below anything.
     return bool((enough & (worst < NEAR * largest)).any())
-
-
-def stack_orders(possible: Sequence[Matrices]) -> list[Matrices]:
-    r"""
-    ## Orders side by side
-
-    Those with the same shapes, stacked: one weight and one bias for each role, whose first axis is
-    that of the orders. The axes of length one after it are for the sequences of a batch, and for
-    the positions of a bias.
-    """
-    # Where heads may share keys, there are two kinds of orders.
-    groups: dict[tuple[torch.Size, ...], list[Matrices]] = {}
-    for order in possible:
-        groups.setdefault(tuple(weight.shape for weight, _ in order), []).append(order)
-
-    # The first order that is possible is in the first group.
-    return [
-        [
-            (
-                torch.stack([weight for weight, _ in role]).unsqueeze(1),
-                torch.stack([bias for _, bias in role])[:, None, None],
-            )
-            # From a list for each order to one for each role.
-            for role in zip(*group, strict=True)
-        ]
-        for group in groups.values()
-    ]
 
 
 def search(

@@ -1,13 +1,14 @@
 r"""
 ---
 title: The Usual Mistakes as Switches
-summary: The first four of an attention's seven steps, and what people have written for each.
+summary: The first three of an attention's seven steps, and what people have written for each.
 ---
 
 To name a mistake, we make it on purpose with the same weights, and see whether the result is the
 same. So here is the attention once more, cut into seven steps. For each step there is what is
-right, without a name, and what people have written instead, with one. This page has the first four
-steps, and [the next one](weight_switches.py) the others.
+right, without a name, and what people have written instead, with one. This page has the first three
+steps: projections, splitting into heads, and keys that heads share. The others are
+[positions](position_switches.py), and [scales, masks and merging](weight_switches.py).
 
 **In:** a state, which holds what was computed so far. **Out:** the state after a step. [A
 search](suspects.py) goes through all steps and tries what there is.
@@ -22,13 +23,17 @@ between heads, or keep to a window. Those ways have no name either: what has non
 one](../../../results/mistakes.json#figures.losses)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
+# What was computed so far, by its name: the input, projections, heads, scores, weights, the result.
 State = dict[str, Any]
+
+# A step takes a state and gives the next one. A switch is a step in several ways, each with the
+# sentence that names the mistake, or with none if it is right.
 Step = Callable[[State], State]
 Switch = list[tuple[str, Step]]
 
@@ -40,6 +45,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     Of `x`, `[..., seq_len, in]`. Unlike `F.linear`, this takes several matrices side by side,
     `[..., out, in]`.
     """
+    # A weight has a row for each feature that comes out, so it is transposed.
     return x @ weight.mT + bias
 
 
@@ -59,6 +65,7 @@ def project(roles: tuple[int, ...]) -> Step:
 
 
 PROJECTIONS: Switch = [
+    # Query, key, value and output, each with a matrix of its own.
     ("", project((0, 1, 2, 3))),
     # A copied line, in which the name was not changed.
     ("one projection is used for query, key and value", project((0, 0, 0, 3))),
@@ -128,140 +135,32 @@ SHARES: Switch = [
 ]
 
 
-def angles(z: Tensor, by_neighbours: bool, base: float) -> Tensor:
-    r"""
-    ## The table of rotary angles
-
-    For each position and each feature of a head.
-    """
-    # Speeds fall from one to nearly zero, by the same factor from pair to pair.
-    half = z.shape[-1] // 2
-    rates = base ** (-torch.arange(half) / half)
-    # One row for each position.
-    table = torch.arange(z.shape[-2])[:, None] * rates
-
-    # Neighbours share an angle, or the two halves do.
-    return table.repeat_interleave(2, dim=-1) if by_neighbours else table.repeat(1, 2)
-
-
-def turn(z: Tensor, table: bool, pairs: bool, base: float, sign: float) -> Tensor:
-    r"""
-    ## Turn pairs of features
-
-    `table` and `pairs` say whether the angles and the pairs are those of neighbours.
-    """
-    angle = sign * angles(z, table, base)
-    # The other feature of each pair, with the sign that a rotation needs.
-    if pairs:
-        # Features 0 and 1 are a pair, 2 and 3, and so on.
-        other = torch.stack([-z[..., 1::2], z[..., ::2]], dim=-1).flatten(-2)
-    else:
-        # Feature 0 is in a pair with the first one of the second half.
-        first, second = z.chunk(2, dim=-1)
-        other = torch.cat([-second, first], dim=-1)
-
-    # A rotation in the plane of each pair.
-    return z * angle.cos() + other * angle.sin()
-
-
-def rotary(
-    table: bool, pairs: bool, base: float = 1e4, turns: tuple[float, float] = (1.0, 1.0)
-) -> Step:
-    r"""
-    ## Queries and keys turned, each with a sign
-    """
-
-    def step(s: State) -> State:
-        # A sign of minus one turns the other way.
-        # A sign of zero leaves them as they are.
-        query, key, value = s["heads"]
-
-        # Values are never turned.
-        query = turn(query, table, pairs, base, turns[0])
-        key = turn(key, table, pairs, base, turns[1])
-        return s | {"heads": [query, key, value]}
-
-    return step
-
-
-def in_each_way(steps: Sequence[Step]) -> Step:
-    r"""
-    ## Several ways that are right, side by side
-
-    On a new first axis of queries and keys.
-    """
-
-    def step(s: State) -> State:
-        # Values are the same in all of these ways, and get no axis: they would be copies.
-        turned = [step(s)["heads"] for step in steps]
-        query, key, _ = zip(*turned, strict=True)
-        return s | {"heads": [torch.stack(query), torch.stack(key), s["heads"][2]]}
-
-    return step
-
-
-def position_switch() -> Switch:
-    r"""
-    ## Ways to turn queries and keys
-    """
-    # Without rotation first.
-    found: Switch = [("", lambda s: s)]
-
-    # Three bases are in use: that of the paper, Llama 3's and Qwen's. Both kinds of pairs are in
-    # use, and both directions.
-    right = [
-        rotary(pairs, pairs, base, (sign, sign))
-        for base in (1e4, 5e5, 1e6)
-        for pairs in (False, True)
-        for sign in (1, -1)
-    ]
-    found.append(("", in_each_way(right)))
-
-    # What is wrong: a table for one kind of pairs, and a rotation of the other.
-    mixed = "rotary pairs are mixed: the table is for other pairs than those that are turned"
-    for pairs in (False, True):
-        found.append((mixed, rotary(not pairs, pairs)))
-
-        # One of the two is forgotten, or one has the other's sign.
-        for turns, name in (
-            ((1, 0), "only queries are turned by their positions"),
-            ((0, 1), "only keys are turned by their positions"),
-            ((1, -1), "queries and keys are turned in opposite directions"),
-        ):
-            found.append((name, rotary(pairs, pairs, turns=turns)))
-    return found
-
-
-POSITIONS = position_switch()
-
-
-def example(batch_size: int = 3, seq_len: int = 7, d_k: int = 2) -> dict[str, Tensor]:
+def example(
+    batch_size: int = 3, seq_len: int = 7, heads: int = 2, d_k: int = 5
+) -> dict[str, list[Tensor]]:
     r"""
     ## Example
 
-    The score of a query and a key that are both moved by one position. With the right pairs it
-    stays, with mixed pairs it doesn't.
+    Features are numbered, and so are positions. Split by a view, the first head has all features of
+    the first positions, not some features of all.
 
     ### Exercises
 
-    ??? question "Are halves right, or neighbours?"
-        Both: it is a matter of which features are called a pair. Table and rotation have to agree,
-        and weights of another model have to fit.
-
     ??? question "Four heads of queries and two of keys. Which head of keys does query head 1 use?"
         Head 0: heads 0 and 1 are neighbours and share it. With `repeat` it would be head 1.
-    """
-    # One query and one key, at all positions: only what they are turned by
-    # can make a difference.
-    query, key = torch.randn(2, batch_size, 1, 1, 2 * d_k).expand(-1, -1, 1, seq_len, -1)
-    # A table of halves, then one of neighbours.
-    found = {}
-    for name, table in (("right", False), ("mixed", True)):
-        # The same vectors at all positions.
-        # The pairs that are turned are halves both times.
-        turned = [turn(z, table, pairs=False, base=1e4, sign=1.0) for z in (query, key)]
-        scores = turned[0] @ turned[1].transpose(-2, -1)
 
-        # On the diagonal beside the main one, all distances are one.
-        found[name] = scores.diagonal(1, -2, -1).std(dim=-1)
+    ??? question "With how many heads is a split by a view right?"
+        With one. There is nothing to cut then, and both ways give the same.
+    """
+    d_model = heads * d_k
+
+    # The number 12 is feature 2 of position 1, in all sequences and for all three roles.
+    numbers = torch.arange(seq_len)[:, None] * 10 + torch.arange(d_model)
+    part = numbers.repeat(batch_size, 1, 1)
+
+    # The same steps as above, each from the same state. (Queries, keys and values are alike here:
+    # they are cut in the same way.)
+    found = {}
+    for name, by_view in (("right", False), ("by a view", True)):
+        found[name] = split(heads, by_view)({"parts": [part] * 3})["heads"]
     return found

@@ -4,8 +4,9 @@ title: Mistakes in Scales, Masks and Merging
 summary: The last three steps of an attention, and what people have written for each of them.
 ---
 
-The [first steps](switches.py) have made queries, keys and values. Now come the scale, the mask with
-its softmax, and the merging of heads. These have the most mistakes.
+The [first steps](switches.py) have made queries, keys and values, which may be [turned by their
+positions](position_switches.py). Now come the scale, the mask with its softmax, and the merging of
+heads. These have the most mistakes.
 
 **How the hidden scores were hidden doesn't matter.** People write minus infinity, $-10^9$,
 $-10^{20}$, $-10^4$ or the smallest number that there is. A query that sees something gets the same

@@ -1,11 +1,13 @@
 r"""In each layout of four matrices, the right order is one of those that are tried."""
 
+from itertools import permutations
+
 import pytest
 import torch
 from torch import nn
 
 from labml_nn.transformers.mistakes.comparison import Matrix
-from labml_nn.transformers.mistakes.orders import Matrices, named_weights, orders
+from labml_nn.transformers.mistakes.orders import Matrices, named_weights, orders, stack_orders
 
 HEADS, D_K = 2, 5
 D_MODEL = HEADS * D_K
@@ -132,3 +134,20 @@ def test_other_matrices_have_no_order() -> None:
         [small, small],
     ):
         assert orders(found, HEADS, D_MODEL) == []
+
+
+def test_orders_of_the_same_shapes_are_stacked() -> None:
+    square = [(torch.full((6, 6), float(n)), torch.full((6,), -float(n))) for n in range(4)]
+    (stacked,) = stack_orders(orders(square, 2, 6))
+    assert [(*weight.shape, *bias.shape) for weight, bias in stacked] == [
+        (49, 1, 6, 6, 49, 1, 1, 6)
+    ] * 4
+    for number, order in enumerate(permutations(range(4))):
+        for role, n in zip(stacked, order, strict=True):
+            assert role[0][number].eq(n).all()
+            assert role[1][number].eq(-n).all()
+    # Where one matrix may be that of keys and values, there are two kinds, the first one first.
+    whole, halves = stack_orders(orders(square[:3], 2, 6))
+    assert [len(weight) for weight, _ in (*whole, *halves)] == [6] * 8
+    assert whole[1][0].shape[-2:] == (6, 6)
+    assert halves[1][0].shape[-2:] == (3, 6)

@@ -13,16 +13,15 @@ from torch import Tensor, nn
 from labml_nn.transformers.mistakes import suspects as page
 from labml_nn.transformers.mistakes.attention_tests import find_mistakes
 from labml_nn.transformers.mistakes.comparison import find_weights, roughen
-from labml_nn.transformers.mistakes.orders import orders
+from labml_nn.transformers.mistakes.position_switches import POSITIONS
 from labml_nn.transformers.mistakes.suspects import (
     agrees,
     explore,
     name_mistakes,
     search,
-    stack_orders,
     steps,
 )
-from labml_nn.transformers.mistakes.switches import POSITIONS, SHARES
+from labml_nn.transformers.mistakes.switches import SHARES
 from labml_nn.transformers.mistakes.weight_switches import WEIGHTS
 from tests.labml_nn.transformers.mistakes.styles import (
     D_MODEL,
@@ -254,23 +253,6 @@ def test_a_difference_is_relative_to_the_largest_known_number(size: float) -> No
     far = torch.tensor([0.0, 0.0, 0.0, 1e-3])
     assert agrees((expected + 0.1 * far * size).nan_to_num(), expected) is True
     assert agrees((expected + far * size).nan_to_num(), expected) is False
-
-
-def test_orders_of_the_same_shapes_are_stacked() -> None:
-    square = [(torch.full((6, 6), float(n)), torch.full((6,), -float(n))) for n in range(4)]
-    (stacked,) = stack_orders(orders(square, 2, 6))
-    assert [(*weight.shape, *bias.shape) for weight, bias in stacked] == [
-        (49, 1, 6, 6, 49, 1, 1, 6)
-    ] * 4
-    for number, order in enumerate(permutations(range(4))):
-        for role, n in zip(stacked, order, strict=True):
-            assert role[0][number].eq(n).all()
-            assert role[1][number].eq(-n).all()
-    # Where one matrix may be that of keys and values, there are two kinds, the first one first.
-    whole, halves = stack_orders(orders(square[:3], 2, 6))
-    assert [len(weight) for weight, _ in (*whole, *halves)] == [6] * 8
-    assert whole[1][0].shape[-2:] == (6, 6)
-    assert halves[1][0].shape[-2:] == (3, 6)
 
 
 def test_of_several_outputs_side_by_side_one_must_agree_in_all_of_its_numbers() -> None:

@@ -1,20 +1,11 @@
 r"""Each way of doing a step, right or wrong, against loops that do it position by position."""
 
-import math
-from typing import Any
-
 import pytest
 import torch
 from torch import Tensor
 
-from labml_nn.transformers.mistakes.switches import (
-    POSITIONS,
-    PROJECTIONS,
-    SHARES,
-    State,
-    Step,
-    split,
-)
+from labml_nn.transformers.mistakes.position_switches import POSITIONS
+from labml_nn.transformers.mistakes.switches import PROJECTIONS, SHARES, State, Step, split
 from labml_nn.transformers.mistakes.weight_switches import MERGES, OTHER_WEIGHTS, SCALES, WEIGHTS
 
 
@@ -68,68 +59,6 @@ def test_heads_share_keys_with_their_neighbours_or_in_turns() -> None:
         assert after["heads"][0] is query
         assert after["heads"][1].equal(torch.stack([key[:, n] for n in order], dim=1))
         assert after["heads"][2].equal(torch.stack([value[:, n] for n in order], dim=1))
-
-
-def rotated(z: Tensor, table: bool, pairs: bool, base: float, sign: float) -> Tensor:
-    r"""Number by number: feature `one` and the other of its pair, each by the angle that the table
-    has for it. Neighbours are `True`, halves are `False`.
-    """
-    half = z.shape[-1] // 2
-    result = torch.empty_like(z)
-    for at in range(z.shape[2]):
-        for feature in range(2 * half):
-            number = feature // 2 if table else feature % half
-            angle = sign * at * base ** (-number / half)
-            if pairs:
-                first, other = feature % 2 == 0, feature ^ 1
-            else:
-                first, other = feature < half, (feature + half) % (2 * half)
-            across = -z[:, :, at, other] if first else z[:, :, at, other]
-            along = z[:, :, at, feature]
-            result[:, :, at, feature] = along * math.cos(angle) + across * math.sin(angle)
-    return result
-
-
-# What is right: both kinds of pairs in both directions, with three bases.
-BOTH = [
-    (pairs, pairs, base, sign, sign)
-    for base in (10_000, 500_000, 1_000_000)
-    for pairs in (False, True)
-    for sign in (1, -1)
-]
-# What is wrong.
-MIXED = "rotary pairs are mixed: the table is for other pairs than those that are turned"
-WRONG = [
-    (name, (table, pairs, 10_000, query, key))
-    for pairs in (False, True)
-    for name, table, query, key in (
-        (MIXED, not pairs, 1, 1),
-        ("only queries are turned by their positions", pairs, 1, 0),
-        ("only keys are turned by their positions", pairs, 0, 1),
-        ("queries and keys are turned in opposite directions", pairs, 1, -1),
-    )
-]
-
-
-def turned(heads: list[Tensor], way: tuple[Any, ...]) -> list[Tensor]:
-    r"""Queries and keys in this way, each by its sign, and values as they are."""
-    query, key, value = heads
-    return [rotated(query, *way[:3], way[3]), rotated(key, *way[:3], way[4]), value]
-
-
-def test_queries_and_keys_are_turned_as_their_name_says() -> None:
-    heads = heads_of(4, 2, 2)
-    query, key, value = zip(*(turned(heads, way) for way in BOTH), strict=True)
-    # All that is right is side by side on a first axis.
-    together = [torch.stack(query), torch.stack(key), value[0]]
-    expected = [("", heads), ("", together), *((name, turned(heads, way)) for name, way in WRONG)]
-    for (name, step), (said, wanted) in zip(POSITIONS, expected, strict=True):
-        after = step({"heads": heads, "d_k": 6})
-        assert name == said
-        assert after["d_k"] == 6
-        for found, known in zip(after["heads"], wanted, strict=True):
-            # Angles are of single precision.
-            torch.testing.assert_close(found, known, rtol=1e-5, atol=1e-6)
 
 
 def test_more_axes_in_front_are_more_attentions() -> None:
