@@ -10,7 +10,7 @@ the loss in gaps of scenes that it hasn't seen, and its guesses for some lines.
 [What the model fills into some lines](../../results/encoders.json#tables.filled)
 
 The encoder is the [modern one](modern_encoder.py), with three layers of 64 features, and has about
-150,000 weights. It is trained for [600](../../results/encoders.json#values.steps) steps, about
+156,000 weights. It is trained for [600](../../results/encoders.json#values.steps) steps, about
 [14](../../results/encoders.json#tables.objectives.40%20percent.seconds) seconds of one core. With
 40 % of the letters hidden in training, its loss in the gaps of held-out scenes ends at
 [1.821](../../results/encoders.json#tables.objectives.40%20percent.loss) nats; with BERT's 15 %, at

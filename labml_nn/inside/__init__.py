@@ -13,8 +13,8 @@ parts do: look at them, and then remove them.
    model needs it. Replace the head's output, and see.
 3. [The heads of a small model](induction_experiment.py): train it, find the heads, look at their
    attention, and remove them.
-4. [The logit lens](logit_lens.py): the loss tells of the last layer alone, so the stream is read
-   after each layer.
+4. [The logit lens](logit_lens.py): the loss tells what all layers do together, so the stream is
+   read after each layer.
 5. [Attention as two matrices](matrices.py): attention weights show where a head looked in one text;
    its matrices show what it looks for, and what it moves, in any text.
 

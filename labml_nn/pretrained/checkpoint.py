@@ -207,7 +207,7 @@ def example(rows: int = 5, columns: int = 3) -> tuple[Tensor, ...]:
     large one.
 
     The format is that of [these eight-bit weights](../training/trained.py#read), where the file is
-    our own and nothing is checked. Left out are types of 8 and 4 bits, writing in shards, and
+    our own and nothing is checked. Left out are floats of 8 and 4 bits, writing in shards, and
     machines that store the highest byte of a number first.
 
     ### Exercises

@@ -9,8 +9,9 @@ in our models is `h.0.attn.c_proj.weight` in GPT-2's file. So for each model you
 each weight of ours the name of the tensor in the file, and a function that makes one of the other.
 
 PyTorch's `load_state_dict` with `strict=False` takes what has the right name, and leaves all else
-as it was. That fails without a word. Say the output matrix of one attention has another name in
-the file than here: the model keeps its random matrix. A small GPT-2 then has a loss of
+as it was. It returns the names that didn't fit, but raises no error. Say the output matrix of one
+attention has another name in the file than here: the model keeps its random matrix. A small GPT-2
+then has a loss of
 [4.233](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss) in place
 of [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss). Guessing among all letters
 has [4.19](../../results/pretrained.json#values.guess).

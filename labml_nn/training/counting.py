@@ -88,7 +88,7 @@ class BackOff:
     ## Longer contexts
 
     There are $66^4$, or 19 million, contexts of four letters, and a text of a million letters can't
-    fill such a table. Most contexts never come up. Many come up once: “abrac” is followed by “a” in
+    fill such a table. Most contexts never come up. Many come up once: “brac” is followed by “a” in
     “abracadabra”. Is “a” certain, then?
 
     The answer of Witten and Bell: a context that was followed by many *different* letters will be

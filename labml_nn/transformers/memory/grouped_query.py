@@ -32,7 +32,7 @@ keys        0       1
 
 **In** and **out** are those of [multi-head attention](../mha.py). What is lost: the heads of a
 group can still look at different places, since their queries differ, but at each place they find
-the same values. In our small model [next to nothing](grouped_query.py#example) was lost.
+the same values. In our small model [little](grouped_query.py#example) was lost.
 """
 
 from collections.abc import Callable

@@ -153,7 +153,7 @@ def example(
     The loss is about the same,
     [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) and
     [2.200](../../../results/families.json#tables.losses.normalised%20queries%20and%20keys.loss);
-    with the high rate the normalisation is ahead,
+    with the high rate the normalisation seems to be ahead, though the seeds of both overlap,
     [2.271](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.loss)
     and
     [2.238](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys,%20ten%20times%20the%20rate.loss)
@@ -171,7 +171,7 @@ def example(
 
     ### Where it departs from the paper
 
-    The page departs from the paper there. The paper makes each vector one long, and learns a single
+    The paper makes each vector one long, and learns a single
     factor, the *temperature*, in the place of $1 / \sqrt{d_k}$. Here, as in most models that
     normalise queries and keys today, it is [RMSNorm](../rms_norm.py): its result is $\sqrt{d_k}$
     long, and the gains can make scores larger again. With [rotary positions](../rotary.py), which
