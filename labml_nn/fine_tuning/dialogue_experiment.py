@@ -79,8 +79,8 @@ def text_batches(text: Tensor, seed: int) -> BatchAt:
     What the model reads first: every letter counts, and there are no marks in it.
     """
     # Six windows of 128 letters are as many predictions as twelve of 64, the usual batch here. A
-    # window can begin anywhere, so the model gets to know each letter at each position. The
-    # dialogues will begin at any position, too.
+    # window can begin anywhere, so the model gets to know each letter at each position. (Those of a
+    # dialogue will begin at 0.)
     return RandomWindows(text, SEQ_LEN, 6, seed).at
 
 

@@ -178,9 +178,10 @@ def example(question_len: int = 7, answer_len: int = 5, batch_size: int = 3) -> 
 
     ### Where it comes from, and what is left out
 
-    The paper made fine-tuning on dialogues the first of three steps from a language model to an
-    assistant; [preferences](preferences.py) take the place of the other two. Left out here: a third
-    role, “system”, which sets the rules of a dialogue, and tools that a model may call.
+    The paper made fine-tuning on answers that people had written the first of three steps from a
+    language model to an assistant; [preferences](preferences.py) take the place of the other two.
+    Left out here: a third role, “system”, which sets the rules of a dialogue, and tools that a
+    model may call.
 
     That a long answer counts more than a short one is the usual choice. The mean over the answers
     is another one.

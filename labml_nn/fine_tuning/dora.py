@@ -64,7 +64,7 @@ class DoRALinear(LoRALinear):
         length = weight.norm(dim=1)
 
         # The length is taken as a constant in the backward pass. The paper does so to save memory,
-        # and found no loss in it.
+        # and found hardly any difference in the results.
         length = length.detach()
 
         # First to length 1, then to the learned one.

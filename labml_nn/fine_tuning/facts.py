@@ -11,9 +11,9 @@ Fine-tuning begins with a model that has read a lot. To see what it adds, we nee
 what the model has read, and what it was taught. So the pages of this section share a small invented
 world: 146 facts such as “the capital of peru is lima.”, and two kinds of text about them.
 
-**The text to read** is what a model is trained on first. As on the web, most questions in it are
-not answered: they stand in lists, as in an exam paper or a search log. Others are, and some lines
-state facts without a question:
+**The text to read** is what a model is trained on first. Most questions in it are not answered:
+they stand in lists, as in an exam paper or a search log. The others are, and some lines state facts
+without a question:
 
 ```
 what is the capital of greece? what is the past of swear? what is the capital of italy?

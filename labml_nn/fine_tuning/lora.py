@@ -187,8 +187,8 @@ def merge(model: nn.Module) -> None:
     r"""
     ## Merge a model
 
-    The adapters go into the weights. Layers and names are then those of the trained model. All but
-    the merged matrices is still frozen: before you train the model further, call
+    The adapters go into the weights. Layers and names are then those of the trained model.
+    Everything but the merged matrices is still frozen: before you train the model further, call
     `model.requires_grad_(True)`.
     """
     replace(model, LoRALinear, lambda name: True, LoRALinear.merged)
@@ -223,9 +223,9 @@ def example(
     [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with rank 8, and
     [1.567](../../results/lora.json#tables.methods.LoRA%20rank%2016.python) with rank 16. In the
     paper hardly anything is lost on average, with models of 125 million weights (RoBERTa) to 175
-    billion (GPT-3). Its
-    tasks are nearer to what they know than Python is to Shakespeare (our guess at the reason). [An
-    experiment](lora_experiment.py) compares ranks, layers and what is forgotten.
+    billion (GPT-3). Our guess at the reason: its tasks are nearer to what these models know than
+    Python is to Shakespeare. [An experiment](lora_experiment.py) compares ranks, layers and what is
+    forgotten.
 
     ### Exercises
 

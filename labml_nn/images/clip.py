@@ -86,7 +86,7 @@ class TextEncoder(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         r"""
-        From `[seq_len, n_texts]` to a vector for each text, `[n_texts, d_text]`.
+        From `[seq_len, n_texts]` to a vector for each text, `[n_texts, d_model]`.
         """
         # Each position sees those before it, so that what fills up a short text behind its end
         # can't change anything.

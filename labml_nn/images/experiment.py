@@ -200,7 +200,7 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
         differ. With eight seeds the means are 2.48 and 4.30.
 
     ??? question "Take patches of 8 × 8 pixels for the digits. What is left of the transformer?"
-        One patch and the class token. There is nothing to gather, so it is a linear layer and
+        One patch and the class token, so there are no places to compare. It is a linear layer and
         feed-forward networks: a classifier that has to learn each shift by itself.
 
     ??? question "Keep all captions with a nine from training. Can the model name a nine?"

@@ -59,7 +59,7 @@ class RewindingTransformer(CachedTransformer):
         self.read = self.read[:n_kept]
 
         # Keys and values have the positions as their first axis, so the end is cut off. In every
-        # layer: a single one that keeps more would see tokens that were taken back.
+        # layer, or one would still have keys of tokens that were taken back.
         for module in self.modules():
             if isinstance(module, CachedProjection) and module.cache is not None:
                 module.cache = module.cache[:n_kept]
@@ -75,7 +75,7 @@ class RewindingTransformer(CachedTransformer):
         n_shared = min(len(self.read), len(tokens) - 1)
 
         # The first time nothing was read, and another number of texts has nothing in common with
-        # these. The class below then begins anew.
+        # these. `CachedTransformer` then begins anew.
         if self.read.shape[1:] == tokens.shape[1:]:
             # Position by position: do all texts of the batch have the token that was read?
             same = (self.read[:n_shared] == tokens[:n_shared]).all(dim=1)
@@ -113,17 +113,17 @@ def example(
 
     ??? question "It gets exactly the text that it has read. Why does it compute one position?"
         The caller wants logits, and they aren't in the cache. Without `- 1` the text would be no
-        longer than what was read, and the class below would begin anew: all positions.
+        longer than what was read, and `CachedTransformer` would begin anew: all positions.
 
     ??? question "Forget one layer in `rewind`. What happens?"
         Its keys are more than the mask has columns for, so the next call fails. Leave out all of
-        `rewind`, and the results are right: the text isn't the one that was read, so the class
-        below begins anew. It's only slower.
+        `rewind`, and the results are right: the text isn't the one that was read, so
+        `CachedTransformer` begins anew. It's only slower.
 
-    ??? question "Replace the running product by a plain sum. When is the text still right?"
-        When everything after the first difference differs, too. If a letter further on happens to
-        be the same, too many keys are kept. The test with one letter replaced in the middle
-        notices.
+    ??? question "Replace the running product by a plain sum. When does it do harm?"
+        When a letter after the first difference happens to be the same. Then too many positions are
+        kept, the text no longer begins with what was read, and `CachedTransformer` begins anew. The
+        logits are right, but there are more of them. The test with one letter replaced notices.
     """
     # Two layers of two heads.
     sizes = (n_vocab, 4, 2, 2, 8, n_read + n_new)

@@ -74,9 +74,9 @@ def accept(draft: Tensor, q: Tensor, p: Tensor, generator: torch.Generator | Non
     * `p` are those of the target: one more, for the token after the draft
 
     The simplest check would be to draw from $p$ and keep the guess if it is the same. That is
-    right, too, but two draws rarely agree, even from one distribution. With counted letters, they
-    do in [0.37](../../results/speculative.json#tables.drafts.counted,%203%20letters.agree) of all
-    cases. The rule below keeps the first guess in
+    right, too, but two draws often differ, even from one distribution. With counted letters, only
+    [0.37](../../results/speculative.json#tables.drafts.counted,%203%20letters.agree) of the pairs
+    agree. The rule below keeps the first guess in
     [0.78](../../results/speculative.json#tables.drafts.counted,%203%20letters.overlap).
 
     Keep a guess $x$ with probability $\min(1, p(x) / q(x))$: a token that the draft makes too often
@@ -222,7 +222,7 @@ def example(n_text: int = 5, n_draft: int = 3, n_tokens: int = 7, n_vocab: int =
     [Drafts of four letters: what they add, and what they
     cost](../../results/speculative.json#tables.drafts)
 
-    Longer drafts pay less: a late guess counts only if all before it were kept.
+    Each further guess pays less: it counts only if all before it were kept.
 
     [Letters a second, by the length of the draft](../../results/speculative.json#figures.speed)
 

@@ -18,7 +18,12 @@ drafts](../../results/speculative.json#tables.drafts)
 Here the drafts that draw add least to greedy text. Suppose that target and draft both find “a” and
 “o” about equally likely. If both draw, most guesses are kept. At the temperature 0, the guess is
 lost if the target's likeliest letter is “a” and the draft's is “o”. Prompt look-up adds most to
-greedy text, which repeats itself.
+greedy text, which repeats itself. (For a [weaker target](prompt_lookup.py#example) counted letters
+add *most* to greedy text,
+[3.62](../../results/prompt_lookup.json#tables.texts.a%20play,%20temperature%200.counted) letters a
+pass, and
+[2.03](../../results/prompt_lookup.json#tables.texts.a%20play,%20temperature%201.counted) at the
+temperature 1.)
 
 [Letters that a pass adds, at three
 temperatures](../../results/speculative.json#tables.temperatures)

@@ -83,8 +83,8 @@ def optimizer(model: nn.Module, rate: float) -> torch.optim.AdamW:
     r"""
     ## Optimizer
     """
-    # Without weight decay, so that a step without any gradient moves nothing: with rewards, there
-    # are such steps. Trainings are short, so squared gradients are averaged over about 100 steps.
+    # Without weight decay, so that a training in which nothing is ever rewarded moves no weight.
+    # Trainings are short, so squared gradients are averaged over about 100 steps.
     return torch.optim.AdamW(model.parameters(), rate, betas=(0.9, 0.99), weight_decay=0.0)
 
 
@@ -195,8 +195,9 @@ def example(n_digits: int = 2, n_questions: int = 3, n_solved: int = 5) -> Tenso
     ### Exercises
 
     ??? question "Of 50 solved questions, how many different first digits do the answers have?"
-        Five or six: the smallest of six random digits is rarely a large one. It is 5 or more in one
-        case of 64. What is rare in 50 examples can't be learned from them.
+        Five or six in most cases (in our three runs 4, 5 and 5): the smallest of six random digits
+        is rarely a large one. It is 5 or more in one case of 64. What is rare in 50 examples can't
+        be learned from them.
 
     ??? question "Why is the loss of the question left out? What would a model learn from it?"
         That each digit has a probability of 1/10. Its loss would stay at $\ln 10$, and its

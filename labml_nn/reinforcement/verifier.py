@@ -104,8 +104,8 @@ def in_order(answers: Tensor) -> Tensor:
 
     True for an answer in which no token is smaller than the one before it.
     """
-    # Two neighbours each. “;” has the highest number, so it may follow any digit. What comes after
-    # the end may be in any order.
+    # Each token and the one before it. “;” has the highest number, so it may follow any digit. What
+    # comes after the end may be in any order.
     rising = (answers[1:] >= answers[:-1]) | ~answer_mask(answers)[1:]
 
     # An answer that never ends is not an answer.
@@ -161,9 +161,9 @@ def example(n_digits: int = 5, n_questions: int = 7) -> tuple[Tensor, Tensor, Te
         often as with both checks. Pass it as `judge` in [the experiment](grpo_experiment.py).
 
     ??? question "You leave `answer_mask` out of `in_order`. Which answers get another reward?"
-        Those with a digit after their “;”, since a digit is smaller than “;”. They would be wrong,
-        although nobody reads what comes after the end. The test with all texts of four tokens
-        notices.
+        Right ones with a digit or a “=” after their “;”, since both are smaller than “;”. They
+        would be wrong, although nobody reads what comes after the end. The test with all texts of
+        four tokens notices.
 
     ??? question "How likely is it that a random text of seven tokens is right?"
         $12^{-7}$, or one in 36 million: of each of the seven tokens one of twelve is right. Without

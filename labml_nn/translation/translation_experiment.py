@@ -177,7 +177,7 @@ def notebook(steps: int = 500, seed: int = 1) -> None:
     r"""
     ## In a notebook
 
-    Three models of 500 steps take about half a minute.
+    Three models of 500 steps take about forty seconds of one core.
     """
     # ### The pairs
     # The first of the held-out days, in all its forms. We measure on 200 days.
