@@ -73,6 +73,7 @@ class TextEncoder(nn.Module):
         r"""
         * `n_vocab` is the number of tokens, of which 0 is the end of a text
         * `seq_len` is the greatest length of a text
+        * `d_model` is the number of features, which [CLIP](clip.py#CLIP) calls `d_text`
 
         The other arguments are those of [the image encoder](vit.py#ViT).
         """
@@ -86,7 +87,7 @@ class TextEncoder(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         r"""
-        From `[seq_len, n_texts]` to a vector for each text, `[n_texts, d_model]`.
+        From `[seq_len, n_texts]` to a vector for each text, `[n_texts, d_text]`.
         """
         # Each position sees those before it, so that what fills up a short text behind its end
         # can't change anything.
