@@ -222,7 +222,8 @@ def example(
         To look for “?”. It is right about every sentence, and has learned nothing about questions.
 
     ??? question "Take the mean over all positions, padded ones too. Which test notices?"
-        The one that calls the classifier with a text alone and with others. All shapes are right.
+        The one that calls the classifier with a text alone and with others, and the comparison with
+        ModernBERT. All shapes are right.
 
     ??? question "Freeze the encoder, and train the two new layers alone. What is that good for?"
         The encoder runs once for each text, and its vectors can be kept, or serve several tasks. It

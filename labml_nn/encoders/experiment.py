@@ -15,8 +15,8 @@ The encoder is the [modern one](modern_encoder.py), with three layers of 64 feat
 40 % of the letters hidden in training, its loss in the gaps of held-out scenes ends at
 [1.821](../../results/encoders.json#tables.objectives.40%20percent.loss) nats; with BERT's 15 %, at
 [1.886](../../results/encoders.json#tables.objectives.both%20sides.loss). No label is needed for
-that. What the encoder has learned is then [of use with a few
-labels](classifier_experiment.py).
+that. What the encoder has learned is then [of use with 1,000
+labels](classifier_experiment.py), though not with 100.
 
 [Filling gaps: means of three seeds](../../results/encoders.json#tables.objectives)
 """

@@ -216,13 +216,13 @@ def example(
 
     ### Each part by itself
 
-    Which of them is it? BERT gets pre-norm or rotary positions, with all else as it was. “All
-    global” is the modern encoder without local attention:
+    BERT gets pre-norm or rotary positions, with all else as it was. “All global” is the modern
+    encoder without local attention:
 
     [The loss in gaps with each encoder, mean and range of three
     seeds](../../results/encoders.json#figures.parts)
 
-    ### Which part is it?
+    ### In the course of the training
 
     [The training loss of three encoders, from one seed. A tenth of the chosen letters are kept and
     easy to copy: that is all that BERT's curve gains](../../results/encoders.json#figures.curves)

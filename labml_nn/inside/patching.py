@@ -52,8 +52,9 @@ def edited(attention: MultiHeadAttention, edit: Callable[[Tensor], Tensor]) -> I
     In a `with` block, a layer goes on with what `edit` returns for the outputs $z$ of its heads.
     """
 
-    # A *hook* is a function that PyTorch calls before a module, with what goes into it. The last
-    # projection of an attention layer gets the outputs of all heads, side by side.
+    # A *hook* is a function that PyTorch calls when a module is called. This kind comes before it,
+    # and gets what goes into it. The last projection of an attention layer gets the outputs of all
+    # heads, side by side.
     def before(projection: nn.Module, inputs: tuple[Tensor]) -> Tensor:
         # The heads get an axis of their own, and lose it again. The module gets what this returns.
         z = inputs[0].unflatten(-1, (attention.heads, attention.d_k))

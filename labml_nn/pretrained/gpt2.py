@@ -219,8 +219,8 @@ def example(
     r"""
     ## Example
 
-    One matrix of the file, and a model with random weights. [The notebook of the next
-    page](gpt2_experiment.py) loads a whole folder.
+    One matrix of the file, and a model with random weights. [A notebook](gpt2_experiment.py) loads
+    a whole folder.
 
     ### Where its file differs from our weights
 

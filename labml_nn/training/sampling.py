@@ -45,7 +45,7 @@ def draw(logits: Tensor, generator: torch.Generator | None = None) -> Tensor:
     if generator is not None:
         probabilities = probabilities.to(generator.device)
 
-    # A token with a probability of 0.3 is drawn in 3 of 10 cases.
+    # A token with a probability of 0.3 is drawn in 3 of 10 cases, on average.
     token = torch.multinomial(probabilities, 1, generator=generator)
     return token.squeeze(-1).to(logits.device)
 

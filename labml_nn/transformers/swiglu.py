@@ -85,7 +85,7 @@ class SwiGLU(nn.Module):
         `x` and the result are `[seq_len, batch_size, d_model]`.
         """
         # Hidden features, `[seq_len, batch_size, d_ff]`, are products of two answers about the
-        # token: large only if both are.
+        # token: near zero if either is.
         hidden = F.silu(self.gate(x)) * self.value(x)
 
         # Dropout: no result relies on a single hidden feature.

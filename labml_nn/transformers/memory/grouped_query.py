@@ -206,7 +206,8 @@ def example(
         They have equal weights and equal values, so they give the same answer: one head, twice.
 
     ??? question "Use “repeat” for `repeat_interleave`. Which test notices?"
-        Shapes and training don't. The comparison with Llama does, whose groups are neighbours.
+        Shapes and training don't. The comparisons with Llama and with PyTorch's kernel do: their
+        groups are neighbours.
     """
     # Twice as many heads of queries as of keys.
     heads = 2 * key_heads

@@ -220,7 +220,7 @@ def example(
 
     ### Where it departs from the paper
 
-    The page departs from the paper in two small things. The normalisation has no gains, because the
+    The page departs from the paper in small things. The normalisation has no gains, because the
     output layer can learn them, and the layers can have biases. Dropout, which the paper doesn't
     mention, is applied to the difference. [Rotary positions](../rotary.py) are left out.
 

@@ -199,7 +199,8 @@ def example(
         $L$, which is 12 for 64 positions.
 
     ??? question "Normalise all heads together, before they are split. Which test notices?"
-        The comparison with Qwen3, where each head is normalised on its own.
+        The comparisons with Qwen3 and with PyTorch's kernel, where each head is normalised on its
+        own.
     """
     # Fresh gains are 1, so the largest possible score is $\sqrt{d_k}$ here.
     d_model = heads * d_k

@@ -142,7 +142,7 @@ def example(
     [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) (means of
     three seeds). With ten times the learning rate the largest score is
     [50.5](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.score),
-    and the cap still makes the loss worse,
+    and the cap makes the loss worse,
     [2.370](../../../results/families.json#tables.limits.soft%20cap%20of%205,%20ten%20times%20the%20rate.loss)
     for
     [2.271](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.loss).
