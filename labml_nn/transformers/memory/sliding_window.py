@@ -242,8 +242,8 @@ def example(
         there yet, and what has left the window is overwritten.
 
     ??? question "Leave the causal mask out. Which test notices?"
-        Change the last token, and earlier outputs move: distances into the future are negative,
-        so every window holds them.
+        The comparisons with a loop and with Mistral. Change the last token, and earlier outputs
+        move: distances into the future are negative, so every window holds them.
     """
     # The same parameters, with and without a cache: a model is trained in the one form and writes
     # in the other.
