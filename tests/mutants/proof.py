@@ -28,6 +28,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+# The record says with which torch the lessons were tested, if this process knows one.
+import torch  # noqa: F401
 import yaml
 
 from benchmarks.record import write
