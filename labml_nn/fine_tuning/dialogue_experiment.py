@@ -13,7 +13,7 @@ answers [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.
 letter for letter. A model that has read nothing learns next to nothing in the same 80 steps: it
 answers [0](../../results/dialogues.json#tables.changes.nothing%20read%20before.held_out) of them.
 No dialogue has these facts, so they come from the reading, and the dialogues have taught how to
-answer. (Some are [easier](facts.py) than others: the opposite of a taught one.)
+answer. (Some are [easier](facts.py#example) than others: the opposites of taught ones.)
 
 [Fine-tuning with one thing changed at a time](../../results/dialogues.json#tables.changes)
 """

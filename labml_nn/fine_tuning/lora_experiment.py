@@ -223,7 +223,7 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
     ### Exercises
 
     ??? question "Train with `rank` 1 and with 32. Which is nearer to full fine-tuning?"
-        The larger rank. How the loss falls with it is in the figure above.
+        The larger rank. The figure at the top of the page shows how the loss falls up to rank 16.
 
     ??? question "You have a model and twenty tasks. What is kept, in full and with rank 8?"
         Twenty models, 65.5 MB; or one model and twenty adapters, 3.3 MB and 6.0 MB.

@@ -188,9 +188,9 @@ def example(n_pairs: int = 3, seq_len: int = 5, n_vocab: int = 7) -> tuple[Tenso
         0.626.
 
     ??? question "Leave out the reference. What does the loss want then?"
-        That the chosen answer is likelier than the rejected one, and not that it becomes so. A long
-        answer has a lower log-probability than a short one, so pairs with a long chosen answer look
-        as if they were in the wrong order from the start.
+        That the chosen answer is likelier than the rejected one, however likely both were before. A
+        long answer usually has a lower log-probability than a short one, so pairs with a long
+        chosen answer look as if they were in the wrong order from the start.
 
     ??? question "Use the mean of the tokens' log-probabilities. Which test notices?"
         The one that multiplies the probabilities of the tokens.

@@ -236,8 +236,8 @@ def example(
         convolutional network would lose its neighbours.
 
     ??? question "Let the registers come after the patches. What changes?"
-        Nothing at all. They have no position and there is no mask, so attention can't tell where
-        they stand.
+        Nothing but rounding. They have no position and there is no mask, so attention can't tell
+        where they stand.
 
     ??? question "Write `images.reshape(len(images), -1, size * size)` for the squares. The fault?"
         All shapes are right once the first two axes are swapped, but each “patch” of a digit is a

@@ -20,7 +20,7 @@ falls slowly, and a third of the groups,
 
 Large models learn to write longer and longer answers, with reasoning in them, as
 [DeepSeek-R1](https://arxiv.org/abs/2501.12948) did. Nothing like that can happen here, for a right
-answer has seven tokens. [What did not help](grpo.py) is on the page of the method.
+answer has seven tokens. [What did not help](grpo.py#example) is on the page of the method.
 """
 
 from collections.abc import Callable
