@@ -77,7 +77,7 @@ def notebook(
     ## In a notebook
 
     Train the base model for `steps` steps, and adapt it twice, each time with half as many: about
-    two minutes on two cores.
+    two minutes on two cores. (The losses on this page are those of a base of 1,000 steps.)
     """
     # ### Two texts
     # The second one is short. That is the usual case: a large text for the base, a small one for

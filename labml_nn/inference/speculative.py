@@ -173,7 +173,7 @@ def speculate(
     ## Decoding
 
     * `target` turns tokens into logits, and has no dropout. [One with a cache](rewind.py) computes
-      the new positions only; clear it before another text
+      the new positions only; clear its cache before the call
     * `propose` is a draft
     * `text` is the prompt: a single one, because texts of a batch would differ in length
     * `n_tokens` is the number of tokens to append; text and draft must fit in the model's context
