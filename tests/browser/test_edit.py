@@ -503,6 +503,12 @@ def test_a_whole_model_is_pasted_and_each_of_its_classes_can_be_tested(
     assert barriers(page, "section.paste") == []
 
 
+def drawn(page: Page, steps: int) -> None:
+    r"""Wait for the curve: it is drawn with the next frame, which may come after the result."""
+    told = re.compile(f"^The loss after {steps} of {steps} steps")
+    expect(page.locator(".curve")).to_have_attribute("aria-label", told)
+
+
 def test_a_model_trains_and_its_curve_lies_on_the_recorded_one(
     page: Page, address: str, repository: Path
 ) -> None:
@@ -516,6 +522,7 @@ def test_a_model_trains_and_its_curve_lies_on_the_recorded_one(
     page.get_by_role("button", name="Train", exact=True).click()
     expect(page.locator(".editor .sample")).to_contain_text("After 20 steps", timeout=PATIENCE)
     says(page, "has not seen")
+    drawn(page, 20)
     points = page.locator(".curve .live").get_attribute("points").split()
     known = page.locator(".curve .recorded").get_attribute("points").split()
     # Both are drawn on the same axes, to a tenth of a pixel.
@@ -544,6 +551,7 @@ def test_a_mistake_trains_below_its_exhibit_over_the_right_curve(
     page.get_by_role("button", name="Train", exact=True).click()
     expect(page.locator(".editor .sample")).to_contain_text("After 8 steps", timeout=PATIENCE)
     says(page, "from prefixes alone, as it writes")
+    drawn(page, 8)
     points = page.locator(".curve .live").get_attribute("points").split()
     known = page.locator(".curve .recorded").get_attribute("points").split()
     assert len(points) == 8
