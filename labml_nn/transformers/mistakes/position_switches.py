@@ -34,7 +34,8 @@ def angles(z: Tensor, by_neighbours: bool, base: float) -> Tensor:
 
     For each position and each feature of a head.
     """
-    # Speeds fall from one to nearly zero, by the same factor from pair to pair.
+    # How far a pair turns with each position: from one radian to nearly none, less by the same
+    # factor from pair to pair.
     half = z.shape[-1] // 2
     rates = base ** (-torch.arange(half) / half)
     # One row for each position.
@@ -69,14 +70,14 @@ def rotary(
 ) -> Step:
     r"""
     ## Queries and keys turned, each with a sign
+
+    `turns` are the signs. Minus one turns the other way, and zero not at all.
     """
 
     def step(s: State) -> State:
-        # A sign of minus one turns the other way.
-        # A sign of zero leaves them as they are.
         query, key, value = s["heads"]
 
-        # Values are never turned.
+        # Values are never turned: positions matter to the scores alone.
         query = turn(query, table, pairs, base, turns[0])
         key = turn(key, table, pairs, base, turns[1])
         return s | {"heads": [query, key, value]}
@@ -84,7 +85,7 @@ def rotary(
     return step
 
 
-def in_each_way(steps: Sequence[Step]) -> Step:
+def in_each_way(ways: Sequence[Step]) -> Step:
     r"""
     ## Several ways that are right, side by side
 
@@ -93,7 +94,7 @@ def in_each_way(steps: Sequence[Step]) -> Step:
 
     def step(s: State) -> State:
         # Values are the same in all of these ways, and get no axis: they would be copies.
-        turned = [step(s)["heads"] for step in steps]
+        turned = [way(s)["heads"] for way in ways]
         query, key, _ = zip(*turned, strict=True)
         return s | {"heads": [torch.stack(query), torch.stack(key), s["heads"][2]]}
 
