@@ -24,6 +24,16 @@ def families() -> dict[str, list[str]]:
     return parts
 
 
+# Instructions and kernels of other processors.
+OTHERS = ({"ATEN_CPU_CAPABILITY": "default"}, {"MKL_CBWR": "COMPATIBLE"})
+
+
+def far_from_itself(page: str, expected: object) -> float:
+    r"""How far PyTorch is from itself on other processors: a step of Adam can turn on one digit."""
+    others = [run(PYTORCH, "examples", page, variables=one)[page][1] for one in OTHERS]
+    return max(difference(other, expected)[0] for other in others)
+
+
 @pytest.mark.parametrize("family", families().values(), ids=families().keys())
 def test_examples_agree_with_pytorch(family: list[str]) -> None:
     expected, got = run(PYTORCH, "examples", *family), run(STAND_IN, "examples", *family)
@@ -32,6 +42,8 @@ def test_examples_agree_with_pytorch(family: list[str]) -> None:
         assert expected[page][0] == "ok", (page, expected[page])
         if got[page][0] != "ok":
             wrong.append((page, got[page][1]))
-        elif (distance := difference(got[page][1], expected[page][1]))[0] > 1e-4:
-            wrong.append((page, *distance))
+            continue
+        distance, place = difference(got[page][1], expected[page][1])
+        if distance > 1e-4 and distance > 4 * far_from_itself(page, expected[page][1]):
+            wrong.append((page, distance, place))
     assert wrong == []

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,14 +48,25 @@ def environment(world: str, sanitized: bool = False) -> dict[str, str]:
     return variables
 
 
-def run(world: str, program: str, *args: str, sanitized: bool = False, seconds: int = 540) -> Any:
-    r"""Runs `programs/PROGRAM.py` and gives what it wrote to the file of its first argument."""
+def run(
+    world: str,
+    program: str,
+    *args: str,
+    sanitized: bool = False,
+    seconds: int = 540,
+    variables: Mapping[str, str] | None = None,
+) -> Any:
+    r"""
+    Runs `programs/PROGRAM.py` and gives what it wrote to the file of its first argument.
+
+    `variables` are those of its environment, beside the usual ones.
+    """
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer"
         command = [sys.executable, str(PROGRAMS / f"{program}.py"), str(answer), *args]
         done = subprocess.run(
             command,
-            env=environment(world, sanitized),
+            env=environment(world, sanitized) | dict(variables or {}),
             cwd=folder,
             capture_output=True,
             text=True,
