@@ -62,7 +62,7 @@ class Card:
 
 # The data sheet: 8.1 TFLOP/s in 32 bits, 65 in 16, 320 GB/s, 16 GB. In 32 bits a transformer of
 # this size keeps up 3 on a T4, which is limited by its 70 W. The time to start a kernel is the
-# processor's: in `results/gpu.json` small models have steps of 10 ms with 390 kernels.
+# processor's: that of a machine with an H100 had steps of 10 ms with 390 kernels.
 T4 = Card("Tesla T4", {4: 3e12, 2: 15e12}, 220e9, 25e-6, 14e9, (7, 5))
 # Two cores of a laptop or of Colab's machine without a GPU.
 CORES = Card("two cores", {4: 60e9}, 12e9, 6e-6, 12e9, (0, 0), waits=True)

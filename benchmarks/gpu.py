@@ -55,6 +55,8 @@ SOURCES = [
     "benchmarks/gpu.py",
     "labml_nn/transformers/basic/autoregressive_experiment.py",
     "labml_nn/training/engine/presets.py",
+    "labml_nn/training/engine/train.py",
+    "labml_nn/training/leaks.py",
     "labml_nn/transformers/modern/model.py",
     "labml_nn/transformers/modern/attention.py",
     "labml_nn/optimizers/muon.py",
