@@ -55,6 +55,7 @@ PAGES = (
     "read_parts",
     "language_model",
     "tiny",
+    "undisturbed",
 )
 # What is found depends on these, and on `examine` below. What is written of it depends on more.
 TESTED = [f"{FOLDER}/{page}.py" for page in PAGES] + ["benchmarks/census_sizes.py"]

@@ -4,7 +4,12 @@ from typing import Any
 
 from torch._autocast import autocast
 
-__all__ = ["GradScaler", "autocast"]
+__all__ = ["GradScaler", "autocast", "is_autocast_available"]
+
+
+def is_autocast_available(device_type: str) -> bool:
+    r"""On the CPU, which is all there is."""
+    return device_type == "cpu"
 
 
 class GradScaler:

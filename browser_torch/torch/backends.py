@@ -8,7 +8,8 @@ def _absent(**settings: object) -> SimpleNamespace:
 
 
 mps = _absent()
-cuda = _absent(matmul=SimpleNamespace(allow_tf32=False))
+cuda = _absent(matmul=SimpleNamespace(allow_tf32=False, fp32_precision="none"))
 cudnn = _absent(allow_tf32=False, deterministic=False, benchmark=False)
-mkl = mkldnn = openmp = _absent()
+mkl = openmp = _absent()
+mkldnn = _absent(matmul=SimpleNamespace(fp32_precision="none"))
 cpu = SimpleNamespace(get_cpu_capability=lambda: "DEFAULT")

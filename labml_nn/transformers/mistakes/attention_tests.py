@@ -52,6 +52,7 @@ from labml_nn.transformers.mistakes.properties import (
     same_twice,
 )
 from labml_nn.transformers.mistakes.suspects import name_mistakes
+from labml_nn.transformers.mistakes.undisturbed import undisturbed
 from labml_nn.transformers.mistakes.whole import Whole, run_tests
 
 
@@ -76,11 +77,14 @@ def compared(x: Tensor, output: Tensor, matrices: list[Matrix], heads: int) -> s
 def copied(attention: nn.Module) -> nn.Module:
     r"""
     ## A copy of yours
+
+    Its numbers have 32 bits, since they are [compared](undisturbed.py).
     """
     # Many keep the weights of the last call, to draw them. PyTorch copies no tensor that has a
     # history, so a copy gets the numbers alone.
     kept = [one for part in attention.modules() for one in vars(part).values()]
-    return copy.deepcopy(attention, {id(one): one.detach() for one in kept if torch.is_tensor(one)})
+    known = {id(one): one.detach() for one in kept if torch.is_tensor(one)}
+    return copy.deepcopy(attention, known).float()
 
 
 def runs(run: Callable[[Tensor], Any], x: Tensor) -> str:
@@ -141,14 +145,11 @@ def find_mistakes(
     * `read` gives the output for parts of `x` that are read one after the other with a cache
     * `shifted` gives the output if all positions are larger by a number
     """
-    # Yours stays as it is. Random numbers of the caller do, too.
-    # Fresh biases may be zero, and a mistake in one would not show: all become random.
+    # Yours stays as it is, and so does everything else of the caller. Numbers are compared, so the
+    # copy has 32 bits. Fresh biases may be zero, and a mistake in one would not show: all become
+    # random.
     rough = roughen(copied(attention)).eval()
-
-    # The same input in each call, so a test that fails once fails always.
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-
+    with undisturbed(rough):
         # 5 sequences of 7 tokens: axes of different lengths can't change places unseen.
         x = torch.randn(5, 7, d_model)
 

@@ -10,8 +10,9 @@ check_language_model(model, tokens)
 
 **In:** a model that gives logits, and a few sequences of tokens, `[batch_size, seq_len]`. **Out:**
 nothing, if all is right; else an `AssertionError` that says what is wrong. A model of the
-transformers library goes in as it is, so does nanoGPT with its pair of logits and loss, and so does
-a plain module. It takes seconds for a model of a million parameters.
+transformers library goes in as it is, so does nanoGPT with its pair of logits and loss, and so
+does a plain module. It takes seconds for a model of a million parameters. Leave yours where it is,
+in the precision that you train in: [a copy is tested](undisturbed.py) there, with 32 bits.
 
 It needs PyTorch and nothing else: the button above `check_language_model` copies all that belongs
 to it. From a terminal, [a command](command.py) does the same:
@@ -30,6 +31,7 @@ from torch import Tensor, nn
 from labml_nn.transformers.mistakes.cache_tests import CACHE_TESTS
 from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS
 from labml_nn.transformers.mistakes.training_tests import TRAINING_TESTS
+from labml_nn.transformers.mistakes.undisturbed import undisturbed
 from labml_nn.transformers.mistakes.whole import Whole, run_tests
 
 
@@ -44,10 +46,11 @@ def find_in_language_model(model: nn.Module, tokens: Tensor, **options: Any) -> 
     * “shifted” gives the logits if all positions are larger by a number; it is for models that
       should know distances only
     """
-    # The tests ask nothing of targets. No gradient is needed, so nothing is kept for one.
-    with torch.no_grad(), torch.random.fork_rng():
-        torch.manual_seed(1)
-        # Random numbers of the caller stay as they are.
+    # Wherever the model is, and whatever is set. No gradient is needed, so nothing is kept for one.
+    with torch.no_grad(), undisturbed(model) as device:
+        tokens = tokens.to(device)
+
+        # The tests ask nothing of targets.
         return run_tests((*MODEL_TESTS, *CACHE_TESTS), Whole(model, tokens, tokens, **options))
 
 
@@ -80,11 +83,12 @@ def check_training_step(model: nn.Module, inputs: Tensor, targets: Tensor, **opt
     that makes one step on inputs and targets, and `loss` is your loss of logits and targets.
     """
     # Here gradients are needed: it is about them.
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
+    with undisturbed(model) as device:
+        # A batch may still be on the CPU, as the data gives it.
+        whole = Whole(model, inputs.to(device), targets.to(device), **options)
 
         # The batch is looked at first, then the loss, then steps.
-        complain(run_tests(TRAINING_TESTS, Whole(model, inputs, targets, **options)))
+        complain(run_tests(TRAINING_TESTS, whole))
 
 
 def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[str, str]:

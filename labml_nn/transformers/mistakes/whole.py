@@ -123,17 +123,26 @@ class Whole:
     # More than enough for sequences that differ from the first token on.
     n_steps: int = 120
 
+    def copied(self) -> nn.Module:
+        r"""
+        ### A copy of the model
+
+        Its numbers have 32 bits, since they are [compared](undisturbed.py).
+        """
+        # Yours stays as it is, whatever a test does.
+        return copy.deepcopy(self.model).float()
+
     def rough(self) -> nn.Module:
         r"""
-        ### A copy of the model with weights of some size
+        ### A copy with weights of some size
         """
-        # Yours stays as it is. Fresh biases may be zero, and a mistake in one would not show.
-        model = roughen(copy.deepcopy(self.model)).eval()
+        # Fresh biases may be zero, and a mistake in one would not show.
+        model = roughen(self.copied()).eval()
 
         # Some weights are logarithms or rates, and random ones give no numbers. Then yours must do.
         if self.predict(model, self.inputs).isfinite().all():
             return model
-        return copy.deepcopy(self.model).eval()
+        return self.copied().eval()
 
 
 def run_tests(tests: Iterable[Callable[[Whole], str]], whole: Whole) -> dict[str, str]:

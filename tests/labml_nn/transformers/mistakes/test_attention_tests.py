@@ -218,3 +218,15 @@ def test_a_cache_and_positions_are_tried_if_one_says_how() -> None:
         "shifted": lambda attention, x, by: attention(x, by),
     }
     assert find_mistakes(RightCache(3, 24), 3, 24, **options) == {}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_an_attention_of_any_precision_is_tested_with_32_bits(dtype: torch.dtype) -> None:
+    attention = NanoGPT().to(dtype)
+    before = attention.c_attn.weight.detach().clone()
+    check_attention(attention, HEADS, D_MODEL)
+    # Yours keeps its numbers.
+    assert attention.c_attn.weight.equal(before)
+    assert attention.c_attn.weight.dtype == dtype
+    found = find_mistakes(MaskUnused.make()(HEADS, D_MODEL).to(dtype), HEADS, D_MODEL)
+    assert found["comparison"] == "there is no causal mask"

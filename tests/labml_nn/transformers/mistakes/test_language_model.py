@@ -207,3 +207,24 @@ def test_the_model_and_random_numbers_are_left_alone() -> None:
     assert table.weight.equal(before)
     assert torch.get_rng_state().equal(state)
     assert {"hidden_size", "num_attention_heads"} <= known_names(RoFormerConfig)
+
+
+def test_a_batch_goes_where_the_weights_are() -> None:
+    there = nn.Embedding(N_VOCAB, N_VOCAB, device="meta")
+    seen: list[str] = []
+
+    def predict(model: nn.Module, tokens: Tensor) -> Tensor:
+        seen.append(tokens.device.type)
+        return model(tokens)
+
+    # Without numbers nothing can be compared.
+    assert "meta tensors" in find_in_language_model(there, TOKENS, predict=predict)["model_finite"]
+    assert set(seen) == {"meta"}
+
+    def make_step(model: nn.Module) -> Callable[[Tensor, Tensor], None]:
+        return lambda *batch: seen.extend(one.device.type for one in batch)
+
+    seen.clear()
+    with pytest.raises(AssertionError, match="learns: "):
+        check_training_step(there, TOKENS[:, :-1], TOKENS[:, 1:], make_step=make_step)
+    assert seen.count("meta") == len(seen) > 1

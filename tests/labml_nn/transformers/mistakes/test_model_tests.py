@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes import model_tests as page
+from labml_nn.transformers.mistakes import training_tests as training
 from labml_nn.transformers.mistakes.training_tests import (
     WHOLE_TESTS,
     find_in_whole,
@@ -191,12 +192,48 @@ def test_a_step_that_keeps_gradients_is_found() -> None:
     assert forgets(whole(nn.Sequential(Table(), nn.Dropout(0.5)))) == ""
 
 
+def test_a_copy_has_32_bits_and_yours_stays_as_it_is() -> None:
+    table = Table().bfloat16()
+    copied = whole(table).copied()
+    assert copied.weight.dtype == torch.float32
+    assert copied.weight.equal(table.weight.float())
+    assert table.weight.dtype == torch.bfloat16
+
+
 def test_a_step_gets_inputs_and_targets() -> None:
     batches = []
     forgets(whole(make_step=lambda model: lambda *batch: batches.append(batch)))
     for inputs, targets in batches:
         assert inputs.equal(TEXT[:, :-1])
         assert targets.equal(TEXT[:, 1:])
+
+
+def test_a_step_that_adds_up_in_another_order_each_time_is_forgiven(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    r"""As kernels of a GPU do: the weights after two equal steps differ in their last digits."""
+
+    def judged(found: float) -> str:
+        after = iter([1.0, found, 1.0 + 1e-3])
+        monkeypatch.setattr(training, "weights_after", lambda whole, _: torch.tensor([next(after)]))
+        return forgets(whole())
+
+    assert judged(1.0) == judged(1.0095) == judged(0.9905) == ""
+    assert "`zero_grad` is missing" in judged(1.0105)
+
+
+def test_gradients_that_are_kept_are_found_though_dropout_is_on() -> None:
+    def make(model: nn.Module) -> Callable[[Tensor, Tensor], None]:
+        optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+
+        def step(inputs: Tensor, targets: Tensor) -> None:
+            cross_entropy(model(inputs), targets).backward()
+            optimizer.step()
+
+        return step
+
+    model = nn.Sequential(Table(), nn.Dropout(0.5))
+    assert "`zero_grad` is missing" in forgets(whole(model, make_step=make))
 
 
 def test_a_mistake_in_a_weight_that_is_still_zero_is_found() -> None:
