@@ -6,7 +6,7 @@ a GPU, with 32 bits, with TF32, with autocast, and with weights of 16 bits. A ri
 accused would be a mistake of the tests, and so would a wrong one whose mistake isn't named.
 
     python -m benchmarks.gpu_museum               # on a machine with a CUDA GPU; a minute
-    python -m benchmarks.gpu_museum --device cpu  # anywhere; it prints the same, and writes nothing
+    python -m benchmarks.gpu_museum --device cpu  # anywhere, in some minutes; it writes nothing
 
 The first one writes results/gpu_museum.json.
 """
@@ -117,7 +117,7 @@ def model_is(make: Callable[[], nn.Module]) -> Case:
 
 
 def step_is(n_parts: int, divided: bool) -> Case:
-    r"""A training step under test: parts of the batch with autocast, whose gradients are added."""
+    r"""A training step under test: with autocast, and with gradients accumulated over `n_parts`."""
 
     def make_step(trained: nn.Module) -> Callable[[Tensor, Tensor], None]:
         optimizer = torch.optim.AdamW(trained.parameters(), LEARNING_RATE)
@@ -146,8 +146,8 @@ CASES: dict[str, tuple[Case, str]] = {
     "a fused attention": (attention_is(FusedAttention), ""),
     "a model": (model_is(explicit), ""),
     "a model with a fused attention": (model_is(FusedAttention), ""),
-    "a step": (step_is(1, True), ""),
-    "a step in parts": (step_is(2, True), ""),
+    "a step with autocast": (step_is(1, True), ""),
+    "accumulation with autocast": (step_is(2, True), ""),
     "a wrong scale": (
         attention_is(lambda: FusedAttention(D_MODEL**-0.5)),
         "the root of the whole width",
@@ -160,7 +160,7 @@ CASES: dict[str, tuple[Case, str]] = {
         model_is(lambda: MaskUnused.make()(HEADS, D_MODEL)),
         "the model sees the future",
     ),
-    "parts that are added up": (step_is(2, False), "2 times that of the mean loss"),
+    "accumulation that is not divided": (step_is(2, False), "2 times that of the mean loss"),
 }
 
 
@@ -205,13 +205,11 @@ def main(arguments: list[str] | None = None) -> int:
         row |= {"wrong": 0, "named": 0}
         for name, (case, expected) in CASES.items():
             found = said(case, precision, device)
-            is_as_it_should = expected in found if expected else not found
+            as_expected = expected in found if expected else not found
             row["wrong" if expected else "right"] += 1
             row["accused"] += bool(found) and not expected
-            row["named"] += bool(expected) and is_as_it_should
-            print(
-                f"{precision}, {name}: {'as it should' if is_as_it_should else found}", flush=True
-            )
+            row["named"] += bool(expected) and as_expected
+            print(f"{precision}, {name}: {'as expected' if as_expected else found}", flush=True)
         rows.append(row)
     mistaken = sum(row["accused"] + row["wrong"] - row["named"] for row in rows)
     if device.type == "cuda":
@@ -223,10 +221,10 @@ def record(rows: list[dict[str, Any]], seconds: float) -> None:
     r"""Write results/gpu_museum.json."""
     columns = [
         column("precision", "Trained in"),
-        column("right", "Right ones"),
-        column("accused", "of them accused"),
-        column("wrong", "Wrong ones"),
-        column("named", "of them named"),
+        column("right", "Right"),
+        column("accused", "Accused"),
+        column("wrong", "Wrong"),
+        column("named", "Named"),
     ]
     totals = {name: sum(row[name] for row in rows) for name in list(rows[0])[1:]}
     write(

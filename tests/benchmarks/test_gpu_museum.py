@@ -26,7 +26,7 @@ def test_all_are_told_as_they_should_be(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["--device", "cpu"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
-        f"{one}, {name}: as it should" for one in gpu_museum.PRECISIONS for name in CASES
+        f"{one}, {name}: as expected" for one in gpu_museum.PRECISIONS for name in CASES
     ]
 
 

@@ -65,8 +65,8 @@ The tests:
 
 15. [One call](attention_tests.py) for an attention of your own, and [another](language_model.py)
     for a whole model or a training step. There is [a command](command.py), too.
-16. [Properties](properties.py) that every causal attention has, and [a block](undisturbed.py) in
-    which numbers can be compared, on any GPU and in any precision.
+16. [Properties](properties.py) that every causal attention has, in [full
+    precision](undisturbed.py) on any device.
 17. [A comparison](comparison.py) with the same weights, which [names the mistake](suspects.py).
 18. [A census](../../../docs/census.md): what the tests say about models that people run.
 19. Tests of [a whole model](model_tests.py), of [its cache and positions](cache_tests.py), of [a

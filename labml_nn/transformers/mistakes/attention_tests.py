@@ -32,7 +32,7 @@ first. The [tests](properties.py) and the [comparison](suspects.py) have pages o
 have tests of a [whole model](model_tests.py).
 """
 
-import copy
+import os
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -52,7 +52,7 @@ from labml_nn.transformers.mistakes.properties import (
     same_twice,
 )
 from labml_nn.transformers.mistakes.suspects import name_mistakes
-from labml_nn.transformers.mistakes.undisturbed import undisturbed
+from labml_nn.transformers.mistakes.undisturbed import copied, undisturbed
 from labml_nn.transformers.mistakes.whole import Whole, run_tests
 
 
@@ -74,17 +74,12 @@ def compared(x: Tensor, output: Tensor, matrices: list[Matrix], heads: int) -> s
     return ", and ".join(names)
 
 
-def copied(attention: nn.Module) -> nn.Module:
+def is_inside(line: traceback.FrameSummary) -> bool:
     r"""
-    ## A copy of yours
-
-    Its numbers have 32 bits, since they are [compared](undisturbed.py).
+    ## Is a line one of PyTorch's?
     """
-    # Many keep the weights of the last call, to draw them. PyTorch copies no tensor that has a
-    # history, so a copy gets the numbers alone.
-    kept = [one for part in attention.modules() for one in vars(part).values()]
-    known = {id(one): one.detach() for one in kept if torch.is_tensor(one)}
-    return copy.deepcopy(attention, known).float()
+    # Or one that PyTorch calls for [every function](undisturbed.py#No16Bits).
+    return f"{os.sep}torch{os.sep}" in line.filename or line.name == "__torch_function__"
 
 
 def runs(run: Callable[[Tensor], Any], x: Tensor) -> str:
@@ -96,11 +91,13 @@ def runs(run: Callable[[Tensor], Any], x: Tensor) -> str:
     try:
         result = run(x)
     except Exception as error:
-        # The innermost line, which is most often yours.
-        place = traceback.extract_tb(error.__traceback__)[-1]
+        # The innermost line that isn't PyTorch's is most often yours.
+        lines = [one for one in traceback.extract_tb(error.__traceback__) if not is_inside(one)]
+        # There is one at least: the call itself.
+        place = lines[-1]
         return (
             f"the call fails with {type(error).__name__}: {error} (line {place.lineno}: "
-            f"{place.line}); say by `call` how to call it"
+            f"{place.line}); it gets `float32`; say by `call` how to call it"
         )
 
     # Many modules give their weights, or a cache, beside the output.
@@ -145,11 +142,11 @@ def find_mistakes(
     * `read` gives the output for parts of `x` that are read one after the other with a cache
     * `shifted` gives the output if all positions are larger by a number
     """
-    # Yours stays as it is, and so does everything else of the caller. Numbers are compared, so the
-    # copy has 32 bits. Fresh biases may be zero, and a mistake in one would not show: all become
+    # Yours stays as it is, and so does everything else of the caller. The numbers that are compared
+    # have 32 bits. Fresh biases may be zero, and a mistake in one would not show: all become
     # random.
     rough = roughen(copied(attention)).eval()
-    with undisturbed(rough):
+    with undisturbed(rough) as device, device:
         # 5 sequences of 7 tokens: axes of different lengths can't change places unseen.
         x = torch.randn(5, 7, d_model)
 

@@ -58,7 +58,8 @@ def roughen(module: nn.Module) -> nn.Module:
     # must the numbers be, even if the caller has set another default device.
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
-        for weight in module.parameters():
+        # Quantised weights are whole numbers, and stay as they are.
+        for weight in filter(Tensor.is_floating_point, module.parameters()):
             noise = torch.randn(weight.shape, generator=generator, device="cpu").to(weight)
 
             # Scores of a few units: large enough for the softmax to matter.

@@ -11,8 +11,8 @@ check_language_model(model, tokens)
 **In:** a model that gives logits, and a few sequences of tokens, `[batch_size, seq_len]`. **Out:**
 nothing, if all is right; else an `AssertionError` that says what is wrong. A model of the
 transformers library goes in as it is, so does nanoGPT with its pair of logits and loss, and so
-does a plain module. It takes seconds for a model of a million parameters. Leave yours where it is,
-in the precision that you train in: [a copy is tested](undisturbed.py) there, with 32 bits.
+does a plain module. It takes seconds for a model of a million parameters. Leave yours on its device
+and in its precision: we test [a copy in `float32`](undisturbed.py) there.
 
 It needs PyTorch and nothing else: the button above `check_language_model` copies all that belongs
 to it. From a terminal, [a command](command.py) does the same:
@@ -47,7 +47,7 @@ def find_in_language_model(model: nn.Module, tokens: Tensor, **options: Any) -> 
       should know distances only
     """
     # Wherever the model is, and whatever is set. No gradient is needed, so nothing is kept for one.
-    with torch.no_grad(), undisturbed(model) as device:
+    with torch.no_grad(), undisturbed(model) as device, device:
         tokens = tokens.to(device)
 
         # The tests ask nothing of targets.

@@ -35,10 +35,10 @@ def same_twice(attention: nn.Module, run: Run, x: Tensor) -> str:
     """
     # NaN differs from itself without any randomness, so [another test](properties.py#stays_finite)
     # is about that.
-    # Where nothing is random, the second call of the same function is a copy of the first.
+    # Where nothing is random, the second call differs by rounding at most.
     first = run(x)
     second = run(x)
-    if first.equal(second) or not first.isfinite().all():
+    if off(second, first) < NEAR or not first.isfinite().all():
         return ""
     return "two calls in evaluation differ: dropout is on. `dropout(x, p)` needs `self.training`"
 

@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from labml_nn.transformers.mistakes.loss_names import Loss
+from labml_nn.transformers.mistakes.undisturbed import copied
 from labml_nn.transformers.mistakes.whole import Whole, adam_step, cross_entropy
 
 
@@ -77,7 +78,9 @@ def watch(whole: Whole, model: nn.Module) -> tuple[dict[str, Tensor], dict[str, 
             if id(weight) in names and not (arguments[1:] or named):
                 # A weight without a gradient stands still.
                 gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad
-                used[names[id(weight)]] = gradient.clone()
+
+                # A fused optimizer removes the scale of `float16` in its own kernel.
+                used[names[id(weight)]] = gradient / (getattr(optimizer, "grad_scale", None) or 1.0)
 
     # Your function may need several calls until the optimizer makes a step, eight at most.
     step = whole.make_step(model)
@@ -190,7 +193,7 @@ def same_step(whole: Whole) -> str:
         return large
 
     # A model that knows the batch has small ones. No clipping touches those.
-    learned = quiet(whole.copied())
+    learned = quiet(copied(whole.model))
     usual = adam_step(learned)
 
     # Sixty steps bring the loss of one batch down.

@@ -20,6 +20,7 @@ from labml_nn.transformers.mistakes.comparison import NEAR, off
 from labml_nn.transformers.mistakes.loss_names import name_loss
 from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS
 from labml_nn.transformers.mistakes.step_tests import same_step
+from labml_nn.transformers.mistakes.undisturbed import copied
 from labml_nn.transformers.mistakes.whole import Whole, cross_entropy, run_tests
 
 
@@ -93,7 +94,7 @@ def weights_after(whole: Whole, leftover: float) -> Tensor:
     All weights, as one long vector, after a step that found gradients of `leftover`.
     """
     # A copy, because a step changes the weights.
-    model = whole.copied()
+    model = copied(whole.model)
     step = whole.make_step(model)
 
     # What a step before this one might have left there.
@@ -119,7 +120,8 @@ def forgets(whole: Whole) -> str:
         return ""
 
     # Some kernels of a GPU add up in a different order each time, so even the same step differs.
-    # Gradients that are left over make far more of a difference than that.
+    # Gradients that are left over make far more of a difference than that. (A step that draws from
+    # a generator of its own can't be judged here.)
     again = weights_after(whole, 0.0)
     if (found - clear).norm() < 10 * (again - clear).norm():
         return ""
@@ -134,7 +136,7 @@ def learns(whole: Whole, bar: float = 0.3) -> str:
     from the first token on.
     """
     # A copy again, and a fresh optimizer for it.
-    model = whole.copied()
+    model = copied(whole.model)
     step = whole.make_step(model)
     # The same batch again and again.
     for _ in range(whole.n_steps):

@@ -1,82 +1,102 @@
 r"""
 ---
-title: Nothing But the Mistake
-summary: How a test that compares numbers works on any device, in any precision, with any settings.
+title: Full Precision for a Test
+summary: A test that compares numbers needs all 32 bits, on any device, whatever a script has set.
 ---
+
+```python
+with undisturbed(model):
+    ...  # no autocast, no TF32, no 16 bits, and the same random numbers each time
+```
 
 Most tests of this museum compute something twice and compare: a text and its beginning, a batch and
 one sequence of it, your attention and the formula. Two ways to a number hardly ever agree in its
 last digits, so a difference counts from [a ten-thousandth](comparison.py#off) of the largest number
-on. Whatever makes a larger one has to be kept out, or a right model is accused.
+on. Rounding that makes a larger one has to be kept out, or a right model is accused.
 
-| numbers | rounding changes each by up to |
+| numbers | relative error of one rounding, at most |
 | --- | --- |
 | `float32` | 6 parts in 100 million |
-| TF32, in matrix products on a GPU | 5 parts in 10 thousand |
+| TF32, in matrix products and convolutions on a GPU | 5 parts in 10 thousand |
 | `float16` | 5 parts in 10 thousand |
 | `bfloat16` | 4 parts in a thousand |
 
-TF32 is one line of many training scripts, and so is *autocast*, which computes matrix products with
-16 bits. With any of the last three, a GPU's kernel for a short text gives other digits than that
-for a long one: it adds up in another order. A test then says that the model looks at the length.
-In the block below, on a GPU and in four precisions, our tests accused
-[0](../../../results/gpu_museum.json#values.accused) of
-[24](../../../results/gpu_museum.json#values.right) right models, attentions and steps.
+TF32 has the range of `float32` and the digits of `float16`. Many training scripts turn it on with
+one line, and with another one *autocast*, which computes matrix products in 16 bits. With either of
+them, the kernel for a short text gives other digits than the one for a long text, since it adds up
+in another order. A test would say that the model looks at the length.
 
-**In:** a model or an attention. **Out:** a block in which it can be compared: where its weights
-are, with all 32 bits, and with random numbers that leave no trace outside. The weights themselves
-are those of a copy in `float32`.
+**In:** a model or an attention. **Out:** a copy of it in `float32`, and a block in which it can be
+compared.
 """
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from itertools import chain
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from labml_nn.transformers.mistakes.comparison import off
 
 
-def exact_products() -> Callable[[], None]:
+def copied(module: nn.Module) -> nn.Module:
     r"""
-    ## All digits of a product
-
-    Returns a function that puts back what was set.
+    ## A copy in `float32`
     """
-    # The setting has two sets of names. PyTorch refuses to read the old one after somebody has
-    # used the new ones, which it has had since version 2.9.
-    try:
-        before = torch.get_float32_matmul_precision()
-    except RuntimeError:
-        # One for a GPU, one for a CPU. “ieee” is the standard for floating-point numbers.
-        places = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
-        known = [place.fp32_precision for place in places]
+    # Of a compiled module the original: what it was compiled to has another precision. (A model
+    # that insists on one, by an assertion or by a table that is no buffer, fails with its own
+    # error.)
+    module = getattr(module, "_orig_mod", module)
 
-        # From here on, numbers of 32 bits are multiplied with all of them.
-        for place in places:
-            place.fp32_precision = "ieee"
+    # Many keep the weights of the last call, to draw them. PyTorch copies no tensor that has a
+    # history, so a copy gets the numbers alone.
+    kept = [one for part in module.modules() for one in vars(part).values()]
+    known = {id(one): one.detach() for one in kept if torch.is_tensor(one)}
 
-        # Each of them as it was.
-        def put_back() -> None:
-            for place, precision in zip(places, known, strict=True):
-                place.fp32_precision = precision
+    # Weights and buffers of 16 or of 64 bits. Whole and complex numbers stay what they are.
+    return copy.deepcopy(module, known).float()
 
-        return put_back
 
-    # The old name is for both of them.
-    torch.set_float32_matmul_precision("highest")
-    return partial(torch.set_float32_matmul_precision, before)
+class No16Bits(TorchFunctionMode):
+    r"""
+    ## Casts to 16 bits are casts to 32
+
+    PyTorch hands every call of a function to this object first. Your model may cast by itself, as
+    most code around a fast kernel does, and your training step may cast your model.
+    """
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
+    ) -> Any:
+        # Two methods have the type in their names.
+        if function in (Tensor.half, Tensor.bfloat16):
+            function = Tensor.float
+
+        # In all others it is an argument.
+        named = {name: wide(value) for name, value in (kwargs or {}).items()}
+        return function(*map(wide, args), **named)
+
+
+def wide(value: Any) -> Any:
+    r"""
+    ### The type that takes its place
+    """
+    # Anything else stays as it is.
+    return torch.float32 if value is torch.float16 or value is torch.bfloat16 else value
 
 
 def no_autocast() -> Callable[[], None]:
     r"""
-    ## Autocast does nothing
+    ## Turn autocast off
 
     Your training step, or your model, may enter it in the middle of a test. So entering it is made
     to do nothing. Returns a function that puts it back.
     """
-    # The class has both methods; those for a single device inherit them.
+    # The classes for a single kind of device call these two.
     enter = torch.autocast.__enter__
     leave = torch.autocast.__exit__
 
@@ -92,33 +112,70 @@ def no_autocast() -> Callable[[], None]:
     return put_back
 
 
+def no_tf32() -> Callable[[], None]:
+    r"""
+    ## Turn TF32 off
+
+    Returns a function that puts back what was set.
+    """
+    # Since version 2.9 of PyTorch, each kind of operation has a setting, for a GPU and for a CPU.
+    # “ieee” is `float32` as it is in the standard.
+    if hasattr(torch.backends.cudnn, "conv"):
+        places = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
+        places += [torch.backends.cudnn.conv, torch.backends.mkldnn.conv]
+        places += [torch.backends.cudnn.rnn, torch.backends.mkldnn.rnn]
+        name, exact = "fp32_precision", "ieee"
+    # Before that there were two.
+    else:
+        places = [torch.backends.cuda.matmul, torch.backends.cudnn]
+        name, exact = "allow_tf32", False
+
+    # What is set now, and what the tests need.
+    known = [getattr(place, name) for place in places]
+
+    # From here on, matrix products and convolutions have all digits.
+    for place in places:
+        setattr(place, name, exact)
+
+    # Each of them as it was.
+    def put_back() -> None:
+        for place, value in zip(places, known, strict=True):
+            setattr(place, name, value)
+
+    return put_back
+
+
 @contextmanager
 def undisturbed(module: nn.Module) -> Iterator[torch.device]:
     r"""
     ## The block
 
-    It gets the device of the weights.
+    It gets the device of the first weight. A test that makes masks of its own enters that device,
+    too: `with undisturbed(model) as device, device:`.
     """
-    # Without weights, it computes where PyTorch makes its tensors.
-    device = next(module.parameters(), torch.empty(0)).device
+    # Without weights or buffers, it computes where PyTorch makes its tensors.
+    owned = chain(module.parameters(), module.buffers(), [torch.empty(0)])
+    device = next(owned).device
 
     # Whatever happens in the block, at its end everything is put back, the last thing first.
     with ExitStack() as stack:
-        # Masks and positions that are made in the block are on that device, too.
-        stack.enter_context(device)
-
         # The same numbers in each call, so a test that fails once fails always. Those of the caller
-        # stay as they are, on every GPU.
+        # stay as they are, on the CPU and on every CUDA GPU.
         stack.enter_context(torch.random.fork_rng(range(torch.cuda.device_count())))
         torch.manual_seed(1)
 
-        # Autocast that is on already, and then any that comes.
+        # New tensors have 32 bits, and casts to fewer do nothing.
+        stack.callback(torch.set_default_dtype, torch.get_default_dtype())
+        torch.set_default_dtype(torch.float32)
+        stack.enter_context(No16Bits())
+
+        # First an autocast that is on already, then any that would be entered.
         if torch.amp.is_autocast_available(device.type):
             stack.enter_context(torch.autocast(device.type, enabled=False))
         stack.callback(no_autocast())
 
-        # Products with all digits.
-        stack.callback(exact_products())
+        # The products that are left are those of `float32`.
+        stack.callback(no_tf32())
         yield device
 
 
@@ -135,22 +192,22 @@ def example(batch_size: int = 3, d_in: int = 7, d_out: int = 5) -> tuple[Tensor,
         parts in a thousand, and nothing is wrong. So a copy in `float32` is tested.
 
     ??? question "Why not call a difference a mistake only from a hundredth on?"
-        Small mistakes would pass, such as a single bias that is left out. And 16 bits can make
-        larger differences than that, when several layers add up what they round.
+        Small mistakes would pass, such as a number of a bias that is left out. And 16 bits can make
+        larger differences than that.
 
     ??? question "What does no test see in this block?"
-        What 16 bits do to your training: gradients that vanish or overflow, or steps too small to
-        change a weight.
+        What 16 bits do to your model: logits or gradients that overflow, an epsilon that becomes
+        zero, positions that are rounded. Run it once as it is, and look at its loss.
 
-    ??? question "A mask is made by `torch.ones(n, n)`, and the model is on a GPU. What happens?"
-        Outside the block it fails, because the mask is on the CPU. In the block it works: there,
-        new tensors are made where the weights are.
+    ??? question "Your model needs 14 GB in `bfloat16`. What does its copy need?"
+        28 GB, for each number has four bytes and not two. Test a small configuration of it: a
+        mistake is the same in all sizes.
     """
     linear = nn.Linear(d_in, d_out)
     x = torch.randn(batch_size, d_in)
     exact = linear(x)
 
-    # As mixed precision does it.
+    # As training in mixed precision does it.
     def rounded() -> Tensor:
         with torch.autocast("cpu", torch.bfloat16):
             return linear(x).float()
@@ -158,7 +215,7 @@ def example(batch_size: int = 3, d_in: int = 7, d_out: int = 5) -> tuple[Tensor,
     # Off by parts in a thousand.
     outside = off(rounded(), exact)
 
-    # In the block nothing is rounded.
+    # In the block nothing is rounded to fewer digits.
     with undisturbed(linear):
         inside = off(rounded(), exact)
     return exact, outside, inside

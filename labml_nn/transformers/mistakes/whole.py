@@ -12,7 +12,6 @@ The [tests of a model](model_tests.py), of its [cache](cache_tests.py), of a
 [training](training_tests.py) and of its [step](step_tests.py) all take this one object.
 """
 
-import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.comparison import roughen
+from labml_nn.transformers.mistakes.undisturbed import copied
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
@@ -123,26 +123,18 @@ class Whole:
     # More than enough for sequences that differ from the first token on.
     n_steps: int = 120
 
-    def copied(self) -> nn.Module:
-        r"""
-        ### A copy of the model
-
-        Its numbers have 32 bits, since they are [compared](undisturbed.py).
-        """
-        # Yours stays as it is, whatever a test does.
-        return copy.deepcopy(self.model).float()
-
     def rough(self) -> nn.Module:
         r"""
-        ### A copy with weights of some size
+        ### A copy of the model with weights of some size
         """
-        # Fresh biases may be zero, and a mistake in one would not show.
-        model = roughen(self.copied()).eval()
+        # Yours stays as it is, in its precision. Fresh biases may be zero, and a mistake in one
+        # would not show.
+        model = roughen(copied(self.model)).eval()
 
         # Some weights are logarithms or rates, and random ones give no numbers. Then yours must do.
         if self.predict(model, self.inputs).isfinite().all():
             return model
-        return self.copied().eval()
+        return copied(self.model).eval()
 
 
 def run_tests(tests: Iterable[Callable[[Whole], str]], whole: Whole) -> dict[str, str]:

@@ -281,7 +281,7 @@ def test_every_definition_of_our_pages_runs_alone_and_examples_give_the_same(
     # One call for a model, and one for a training step, are to be copied whole.
     calls = "labml_nn.transformers.mistakes.language_model"
     for name in ("check_language_model", "check_training_step"):
-        assert copies[f"{calls}:{name}"].count("\n") <= 350
+        assert copies[f"{calls}:{name}"].count("\n") <= 450
     (tmp_path / "copies.json").write_text(json.dumps(copies))
     child = subprocess.run(
         [sys.executable, "-I", "-W", "error", "-c", RUN_COPIES.replace("PLAIN", PLAIN)],

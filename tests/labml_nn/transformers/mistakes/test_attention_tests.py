@@ -187,6 +187,16 @@ def test_an_error_is_told_with_its_innermost_line() -> None:
     assert 'return {"a": x}["b"])' in said
 
 
+def test_the_line_of_an_error_is_yours_and_not_pytorchs() -> None:
+    def fails(attention: nn.Module, x: Tensor) -> Tensor:
+        return attention(x.double())
+
+    said = find_mistakes(nn.Linear(24, 24), 3, 24, call=fails)["runs"]
+    assert said.endswith(
+        "return attention(x.double())); it gets `float32`; say by `call` how to call it"
+    )
+
+
 def test_a_mistake_in_a_bias_that_is_still_zero_is_found() -> None:
     class Leaks(RightAttention):
         def forward(self, x: Tensor) -> Tensor:

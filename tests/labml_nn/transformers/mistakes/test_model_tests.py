@@ -183,6 +183,8 @@ def test_only_the_first_sequence_may_be_right_and_it_is_found() -> None:
 def test_chance_in_evaluation_is_found() -> None:
     assert page.model_twice(whole(Table(lambda z: nn.functional.dropout(z, 0.5)))) != ""
     assert page.model_twice(whole(nn.Sequential(Table(), nn.Dropout(0.5)))) == ""
+    # Kernels of a GPU may add up in a different order each time.
+    assert page.model_twice(whole(Table(lambda z: z * (1 + 1e-7 * torch.randn(z.shape))))) == ""
 
 
 def test_a_step_that_keeps_gradients_is_found() -> None:
@@ -190,14 +192,6 @@ def test_a_step_that_keeps_gradients_is_found() -> None:
     assert "`zero_grad` is missing" in forgets(whole(make_step=partial(fast_step, keeps=True)))
     assert forgets(whole(make_step=adam_step)) == ""
     assert forgets(whole(nn.Sequential(Table(), nn.Dropout(0.5)))) == ""
-
-
-def test_a_copy_has_32_bits_and_yours_stays_as_it_is() -> None:
-    table = Table().bfloat16()
-    copied = whole(table).copied()
-    assert copied.weight.dtype == torch.float32
-    assert copied.weight.equal(table.weight.float())
-    assert table.weight.dtype == torch.bfloat16
 
 
 def test_a_step_gets_inputs_and_targets() -> None:

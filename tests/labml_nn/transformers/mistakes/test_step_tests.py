@@ -170,6 +170,25 @@ def test_gradients_may_be_cleared_after_the_optimizer_and_not_before() -> None:
         assert said(steps(after=clear)) == ""
 
 
+@pytest.mark.parametrize("scale", [None, torch.tensor(65536.0)])
+def test_a_fused_optimizer_removes_the_scale_itself(scale: Tensor | None) -> None:
+    r"""As GradScaler asks it to: by an attribute, for the time of the step."""
+
+    def make(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
+        optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+
+        def step(inputs: Tensor, targets: Tensor) -> None:
+            optimizer.zero_grad()
+            (cross_entropy(model(inputs), targets) * (1.0 if scale is None else scale)).backward()
+            optimizer.grad_scale, optimizer.found_inf = scale, torch.zeros(())
+            optimizer.step()
+            del optimizer.grad_scale, optimizer.found_inf
+
+        return step
+
+    assert said(make) == ""
+
+
 def test_an_optimizer_may_change_gradients_a_little() -> None:
     def shrink(model: nn.Module) -> None:
         for weight in model.parameters():
