@@ -1,5 +1,6 @@
 r"""The notebooks run from top to bottom where torch is and this repository is not."""
 
+import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -79,9 +80,18 @@ def shapes(source: Source, measurement: Measurement) -> str:
     example = example_of(source)
     assert example is not None
     found: dict[str, Tensor] = {}
+    # What an inner function returns is no result of the example.
+    inner = [
+        range(one.lineno, (one.end_lineno or 0) + 1)
+        for one in ast.walk(example)
+        if isinstance(one, ast.FunctionDef) and one is not example
+    ]
     for line, tensors in sorted(measurement.lines.items()):
         if example.lineno <= line <= (example.end_lineno or 0):
-            found |= {one.name: one for one in tensors}
+            is_inner = any(line in lines for lines in inner)
+            found |= {
+                one.name: one for one in tensors if not (is_inner and one.name.startswith("return"))
+            }
     # `return[0]` is a part of what is returned; attributes of a value are left out.
     results = [name for name in found if re.match(r"return(\[[^\]]*\])*$", name)]
     names = [name for name in found if name.isidentifier() and name not in results]
