@@ -124,11 +124,13 @@ def no_tf32() -> Callable[[], None]:
         places = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
         places += [torch.backends.cudnn.conv, torch.backends.mkldnn.conv]
         places += [torch.backends.cudnn.rnn, torch.backends.mkldnn.rnn]
-        name, exact = "fp32_precision", "ieee"
+        name = "fp32_precision"
+        exact = "ieee"
     # Before that there were two.
     else:
         places = [torch.backends.cuda.matmul, torch.backends.cudnn]
-        name, exact = "allow_tf32", False
+        name = "allow_tf32"
+        exact = False
 
     # What is set now, and what the tests need.
     known = [getattr(place, name) for place in places]
