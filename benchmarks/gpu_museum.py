@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from benchmarks.library import definitions
 from benchmarks.library.tables import column, table
 from benchmarks.record import write
 from labml_nn.transformers.mistakes.attention_tests import check_attention
@@ -34,35 +35,24 @@ from labml_nn.transformers.mistakes.projections import ScaledByModelWidth
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 from labml_nn.transformers.mistakes.right_model import RightModel
 
-SOURCES = [
-    "benchmarks/gpu_museum.py",
-    *(
-        f"labml_nn/transformers/mistakes/{name}.py"
-        for name in (
-            "attention_tests",
-            "cache_tests",
-            "comparison",
-            "language_model",
-            "loss_names",
-            "model_tests",
-            "orders",
-            "position_switches",
-            "properties",
-            "read_parts",
-            "step_tests",
-            "suspects",
-            "switches",
-            "training_tests",
-            "undisturbed",
-            "weight_switches",
-            "whole",
-        )
-    ),
-]
+CALLS = "labml_nn.transformers.mistakes"
+SOURCES = sorted(
+    {
+        "benchmarks/gpu_museum.py",
+        *definitions.files_of(f"{CALLS}.attention_tests"),
+        *definitions.files_of(f"{CALLS}.language_model"),
+        *definitions.files_of(f"{CALLS}.masks"),
+    }
+)
 
 # The width, the heads and the layers of nanoGPT's small model, on shorter texts; for steps, two
 # layers.
-D_MODEL, HEADS, N_LAYERS, SEQ_LEN, BATCH_SIZE, N_VOCAB = 384, 6, 6, 48, 4, 65
+D_MODEL = 384
+HEADS = 6
+N_LAYERS = 6
+SEQ_LEN = 48
+BATCH_SIZE = 4
+N_VOCAB = 65
 LEARNING_RATE = 1e-3
 # What people train in.
 PRECISIONS = ("float32", "TF32", "autocast", "bfloat16")

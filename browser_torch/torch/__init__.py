@@ -167,11 +167,6 @@ def set_float32_matmul_precision(precision: str) -> None:
     r"""Single precision is single precision here."""
 
 
-def get_float32_matmul_precision() -> str:
-    r"""All digits."""
-    return "highest"
-
-
 def use_deterministic_algorithms(mode: Any, *, warn_only: Any = False) -> None:
     r"""Everything is deterministic here."""
 
