@@ -6,7 +6,8 @@ summary: A test that compares numbers needs all 32 bits, on any device, whatever
 
 ```python
 with undisturbed(model):
-    ...  # no autocast, no TF32, no 16 bits, and the same random numbers each time
+    # No autocast, no TF32, no 16 bits.
+    logits = model(tokens)
 ```
 
 Most tests of this museum compute something twice and compare: a text and its beginning, a batch and
@@ -23,8 +24,8 @@ on. Rounding that makes a larger one has to be kept out, or a right model is acc
 
 TF32 has the range of `float32` and the digits of `float16`. Many training scripts turn it on with
 one line, and with another one *autocast*, which computes matrix products in 16 bits. With either of
-them, the kernel for a short text gives other digits than the one for a long text, since it adds up
-in another order. A test would say that the model looks at the length.
+them, the kernel for a short text can give other digits than the one for a long text, since it adds
+up in another order. A test would say that the model looks at the length.
 
 **In:** a model or an attention. **Out:** a copy of it in `float32`, and a block in which it can be
 compared.
@@ -47,8 +48,8 @@ def copied(module: nn.Module) -> nn.Module:
     r"""
     ## A copy in `float32`
     """
-    # Of a compiled module the original: what it was compiled to has another precision. (A model
-    # that insists on one, by an assertion or by a table that is no buffer, fails with its own
+    # A compiled module keeps the one that it was made from, and that one is copied. (A model that
+    # insists on a precision, by an assertion or by a table that is no buffer, fails with its own
     # error.)
     module = getattr(module, "_orig_mod", module)
 
@@ -83,7 +84,7 @@ class No16Bits(TorchFunctionMode):
 
 def wide(value: Any) -> Any:
     r"""
-    ### The type that takes its place
+    ### For a type of 16 bits, `float32`
     """
     # Anything else stays as it is.
     return torch.float32 if value is torch.float16 or value is torch.bfloat16 else value
@@ -152,8 +153,8 @@ def undisturbed(module: nn.Module) -> Iterator[torch.device]:
     r"""
     ## The block
 
-    It gets the device of the first weight. A test that makes masks of its own enters that device,
-    too: `with undisturbed(model) as device, device:`.
+    `as` gives the device of the first weight. A test that makes masks of its own enters that
+    device, too: `with undisturbed(model) as device, device:`.
     """
     # Without weights or buffers, it computes where PyTorch makes its tensors.
     owned = chain(module.parameters(), module.buffers(), [torch.empty(0)])
@@ -176,7 +177,7 @@ def undisturbed(module: nn.Module) -> Iterator[torch.device]:
             stack.enter_context(torch.autocast(device.type, enabled=False))
         stack.callback(no_autocast())
 
-        # The products that are left are those of `float32`.
+        # Then matrix products and convolutions in full `float32`.
         stack.callback(no_tf32())
         yield device
 
