@@ -61,7 +61,7 @@ def start(page: Page, address: str, text: str | None = TEXT) -> None:
     page.goto(address, wait_until="networkidle")
     page.get_by_role("button", name=BEGIN).click()
     page.get_by_role("button", name=BUTTON).click()
-    expect(page.locator(".next li")).to_have_count(8, timeout=60_000)
+    expect(page.locator(".next li")).to_have_count(8)
     if text is not None:
         give(page, text)
 
@@ -70,7 +70,7 @@ def give(page: Page, text: str) -> None:
     r"""Type a text, and wait until it has run."""
     page.evaluate("document.querySelector('.own-text .loss').textContent = ''")
     page.get_by_label("Your text").fill(text)
-    expect(page.locator(".own-text .loss")).not_to_be_empty(timeout=60_000)
+    expect(page.locator(".own-text .loss")).not_to_be_empty()
 
 
 def told(page: Page, selector: str) -> list[tuple[str, float]]:
@@ -150,7 +150,7 @@ def test_without_a_head_loss_and_text_change_as_torch_says(
                 text = torch.cat([text, logits[-1:].argmax(dim=-1)])
         expected = "".join(symbols[token] for token in text[len(tokens) :, 0])
         signs = expected.replace(" ", "␣").replace("\n", "⏎")
-        expect(page.locator(".goes-on code").nth(at)).to_have_text(signs, timeout=60_000)
+        expect(page.locator(".goes-on code").nth(at)).to_have_text(signs)
 
 
 def test_attention_is_told_in_words_and_by_the_keyboard(
@@ -226,7 +226,7 @@ def test_what_could_not_be_fetched_can_be_tried_again(browser: Browser, address:
         expect(again).to_be_enabled()
         page.unroute("**/weights/**")
         again.click()
-        expect(page.locator(".next li")).to_have_count(8, timeout=60_000)
+        expect(page.locator(".next li")).to_have_count(8)
 
 
 def test_the_worker_ends_with_the_page(page: Page, address: str) -> None:
@@ -252,7 +252,7 @@ def test_the_keyboard_alone_does_everything(page: Page, address: str) -> None:
     page.get_by_role("button", name=BUTTON).focus()
     page.keyboard.press("Enter")
     # When all is there, the reader is where the text is typed.
-    expect(page.get_by_label("Your text")).to_be_focused(timeout=60_000)
+    expect(page.get_by_label("Your text")).to_be_focused()
     page.keyboard.press("ControlOrMeta+A")
     page.keyboard.type("O Romeo")
     expect(page.locator("#own-said")).to_contain_text("7 of 64")

@@ -20,7 +20,7 @@ def start(page: Page, address: str) -> None:
     r"""Open the page of the cache, and fetch the model."""
     page.goto(f"{address}{PLACE}", wait_until="networkidle")
     page.get_by_role("button", name=BUTTON).click()
-    expect(page.locator("form.writing")).to_be_visible(timeout=60_000)
+    expect(page.locator("form.writing")).to_be_visible()
 
 
 def choose(page: Page, **values: Any) -> None:
@@ -34,7 +34,7 @@ def write(page: Page) -> list[str]:
     status = page.locator(".writing [role=status]")
     status.evaluate("one => one.textContent = ''")
     page.get_by_role("button", name="Write", exact=True).click()
-    expect(status).to_contain_text("The text:", timeout=120_000)
+    expect(status).to_contain_text("The text:")
     return page.locator(".written").all_text_contents()
 
 
@@ -80,7 +80,7 @@ def test_it_can_be_stopped(page: Page, address: str) -> None:
     written = page.locator(".written").first
     expect(written).not_to_have_text(PROMPT)
     page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_role("button", name="Write", exact=True)).to_be_focused(timeout=30_000)
+    expect(page.get_by_role("button", name="Write", exact=True)).to_be_focused()
     text = written.text_content()
     assert len(PROMPT) < len(text) < len(PROMPT) + 1000
     # And go on with something else.
@@ -115,7 +115,7 @@ def test_the_keyboard_alone_does_everything(page: Page, address: str) -> None:
     page.goto(f"{address}{PLACE}", wait_until="networkidle")
     page.get_by_role("button", name=BUTTON).focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_label("The text begins with")).to_be_focused(timeout=60_000)
+    expect(page.get_by_label("The text begins with")).to_be_focused()
     page.keyboard.press("ControlOrMeta+A")
     page.keyboard.type("KING")
     for name in ("Temperature", "Top-k", "Top-p", "Min-p", "Characters"):
@@ -124,7 +124,7 @@ def test_the_keyboard_alone_does_everything(page: Page, address: str) -> None:
     page.keyboard.press("ControlOrMeta+A")
     page.keyboard.type("12")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Write", exact=True)).to_be_focused(timeout=60_000)
+    expect(page.get_by_role("button", name="Write", exact=True)).to_be_focused()
     assert [len(one) for one in page.locator(".written").all_text_contents()] == [16, 16]
     expect(page.locator(".writing [role=status]")).to_contain_text("tokens a second")
 
