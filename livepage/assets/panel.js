@@ -135,6 +135,7 @@ export class Panel extends EventTarget {
     this.element = make("div", { className: "panel" }, this.bar, this.body, this.said);
     this.element.hidden = true;
     this.#swipes();
+    this.#holds();
     section.append(this.element);
     // Drawn again where there is more room, or where the colours have changed.
     new ResizeObserver(() => (this.grid.draw(), this.#align())).observe(this.grid.element);
@@ -326,16 +327,77 @@ export class Panel extends EventTarget {
   // At its height, or as much higher as it takes to be seen whole. On a narrow screen the style sheet
   // puts it below.
   #align() {
+    if (this.#held) return this.#loosen();
     const line = this.open && document.querySelector(".line.stepped");
     if (!line) return;
     const { height } = this.element.getBoundingClientRect();
-    const from = this.section.offsetParent?.getBoundingClientRect().top ?? 0;
     const head = document.querySelector(".md-header")?.getBoundingClientRect().bottom ?? 0;
     const top = line.getBoundingClientRect().top;
     // A line that is out of sight has its panel out of sight.
     const seen = top > head && top < innerHeight;
     const highest = seen ? Math.max(head + 4, Math.min(top, innerHeight - height - 8)) : top;
-    this.element.style.setProperty("--at", `${highest - from}px`);
+    this.#place(highest);
+  }
+
+  // At this height of the screen.
+  #place(top) {
+    const from = this.section.offsetParent?.getBoundingClientRect().top ?? 0;
+    this.element.style.setProperty("--at", `${top - from}px`);
+  }
+
+  // ### It stays under the hand
+  //
+  // Who presses a button again and again should not have to run after it. So from a press on, the panel
+  // stays where it is on the screen, whatever scrolls below it, until the pointer leaves it. Then it
+  // glides to its line: earlier where it has become too long for its place, and is not at its bar.
+  #held = false;
+  #pressed = false;
+
+  #holds() {
+    this.element.addEventListener("pointerdown", ({ pointerType }) => {
+      this.#pressed = true;
+      if (pointerType === "mouse") this.#hold();
+    });
+    for (const event of ["pointerup", "pointercancel"]) {
+      addEventListener(event, () => {
+        // The click comes with the release of the button.
+        requestAnimationFrame(() => {
+          this.#pressed = false;
+          this.#loosen();
+        });
+      });
+    }
+    for (const part of [this.element, this.bar])
+      part.addEventListener("pointerleave", () => this.#loosen());
+  }
+
+  #hold() {
+    // On a narrow screen it stays anyway.
+    if (getComputedStyle(this.element).position === "fixed") return;
+    const { left, top } = this.element.getBoundingClientRect();
+    this.element.style.setProperty("--held-left", `${left}px`);
+    this.element.style.setProperty("--held-top", `${top}px`);
+    this.element.classList.add("held");
+    this.#held = true;
+  }
+
+  #loosen() {
+    const { scrollHeight, clientHeight } = this.element;
+    const whole = scrollHeight <= clientHeight;
+    const over = (whole ? this.element : this.bar).matches(":hover");
+    if (this.#held && !this.#pressed && !over) this.#release();
+  }
+
+  #release() {
+    const { top } = this.element.getBoundingClientRect();
+    this.#held = false;
+    // First to the same place of the page, at once.
+    this.element.style.transition = "none";
+    this.element.classList.remove("held");
+    this.#place(top);
+    this.element.getBoundingClientRect();
+    this.element.style.transition = "";
+    this.#align();
   }
 
   // ### The line lights up, with its note

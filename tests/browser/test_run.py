@@ -240,6 +240,36 @@ def test_scrolling_steps_for_those_who_ask_for_it(run: Page) -> None:
     expect(where(run)).to_contain_text("step 2 of")
 
 
+def test_the_panel_stays_under_a_hand_that_presses_again(browser: Browser, address: str) -> None:
+    with opened(browser, address, reduced_motion="no-preference") as page:
+        panel = page.locator("section.run .panel")
+        step_to(page, START + 1)
+        at = following(page).bounding_box()
+        # The line of each step is elsewhere, and the page goes on scrolling to it.
+        for step in range(START + 2, LAST + 1):
+            page.mouse.down()
+            page.mouse.up()
+            expect(where(page)).to_contain_text(f"step {step} of")
+            assert following(page).bounding_box() == at
+        # Without the hand it goes back to its line.
+        page.mouse.move(0, 0)
+        page.wait_for_function(
+            """() => {
+                const edges = of => document.querySelector(of).getBoundingClientRect();
+                const [panel, line] = [edges("section.run .panel"), edges(".line.stepped")];
+                return Math.abs(panel.top - line.top) < 2 || panel.bottom > innerHeight - 12;
+            }"""
+        )
+
+
+def test_what_is_pressed_does_not_slip_away_before_it_is_released(run: Page) -> None:
+    run.get_by_role("button", name="As a table").hover()
+    run.mouse.down()
+    run.evaluate("scrollBy({ top: 90, behavior: 'instant' })")
+    run.mouse.up()
+    expect(run.locator("section.run .panel").get_by_role("table")).to_be_visible()
+
+
 def test_it_closes_and_goes_on_where_it_was(run: Page) -> None:
     following(run).click()
     panel = run.locator("section.run .panel")
@@ -345,6 +375,8 @@ def test_a_cell_is_read_by_pointer_and_by_keys(run: Page) -> None:
     # Said aloud, too; and the step is the same.
     expect(run.locator("section.run [role=status]")).to_have_text(cell.inner_text())
     expect(where(run)).to_contain_text("step 1 of")
+    # The panel is back at its line, from where it stayed under the pointer.
+    run.mouse.move(0, 0)
     canvas.hover(position={"x": 5, "y": 5})
     says(0, 0)
     assert canvas.get_attribute("role") == "img"
