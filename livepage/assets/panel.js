@@ -358,17 +358,18 @@ export class Panel extends EventTarget {
       this.#pressed = true;
       if (pointerType === "mouse") this.#hold();
     });
+    // What a browser knows of the pointer, and the click that comes with the release of a button, may
+    // be later than these events.
+    for (const part of [this.element, this.bar])
+      part.addEventListener("pointerleave", () => requestAnimationFrame(() => this.#loosen()));
     for (const event of ["pointerup", "pointercancel"]) {
       addEventListener(event, () => {
-        // The click comes with the release of the button.
         requestAnimationFrame(() => {
           this.#pressed = false;
           this.#loosen();
         });
       });
     }
-    for (const part of [this.element, this.bar])
-      part.addEventListener("pointerleave", () => this.#loosen());
   }
 
   #hold() {

@@ -243,7 +243,6 @@ def test_scrolling_steps_for_those_who_ask_for_it(run: Page) -> None:
 
 def test_the_panel_stays_under_a_hand_that_presses_again(browser: Browser, address: str) -> None:
     with opened(browser, address, reduced_motion="no-preference") as page:
-        panel = page.locator("section.run .panel")
         step_to(page, START + 1)
         at = following(page).bounding_box()
         # The line of each step is elsewhere, and the page goes on scrolling to it.
