@@ -193,8 +193,9 @@ $(made)/test: $(made)/site
 
 # An environment of its own: its Python and its packages are others.
 .colab/made: tests/colab/requirements.txt
-	@command -v "$(COLAB_PYTHON)" > /dev/null || { $(say) \
-		'there is no $(COLAB_PYTHON) here, which is the Python of Colab. Name it: make colab COLAB_PYTHON=FILE'; exit 1; }
+	@# One that is found may still not start: pyenv has such programs.
+	@"$(COLAB_PYTHON)" -c '' 2> /dev/null || { $(say) \
+		'no $(COLAB_PYTHON) starts here, which is the Python of Colab. Name it: make colab COLAB_PYTHON=FILE'; exit 1; }
 	"$(COLAB_PYTHON)" -m venv --clear .colab
 	.colab/bin/python -m pip install --disable-pip-version-check --no-deps $(torch_from) \
 		$$(grep '^torch==' $<)
