@@ -419,6 +419,11 @@ def test_lessons_give_the_recorded_shapes(page: Page, address: str, site: Path) 
     assert compare(page, address, site, list(SAMPLE)) == []
 
 
+# Its mode sees each call, with the arguments. In the browser a mode sees none, and the torch that
+# is there says so.
+SEES_CALLS = "labml_nn/transformers/mistakes/undisturbed.py"
+
+
 @pytest.mark.whole
 def test_every_lesson_gives_the_recorded_shapes(page: Page, address: str, site: Path) -> None:
     editor = project.edit(load(ROOT))
@@ -427,6 +432,7 @@ def test_every_lesson_gives_the_recorded_shapes(page: Page, address: str, site: 
         for path in editor.imports
         if editor.offers(path) and "\ndef example(" in (ROOT / path).read_text("utf-8")
     ]
+    lessons.remove(SEES_CALLS)
     assert compare(page, address, site, lessons) == []
 
 
