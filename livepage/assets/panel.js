@@ -348,8 +348,8 @@ export class Panel extends EventTarget {
   // ### It stays under the hand
   //
   // Who presses a button again and again should not have to run after it. So from a press on, the panel
-  // stays where it is on the screen, whatever scrolls below it, until the pointer leaves it. Then it
-  // glides to its line: earlier where it has become too long for its place, and is not at its bar.
+  // stays where it is on the screen, whatever scrolls below it. When the pointer leaves it, it glides to
+  // its line; if it has become too long for its place, when the pointer leaves its bar.
   #held = false;
   #pressed = false;
 

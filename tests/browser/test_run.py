@@ -253,6 +253,7 @@ def test_the_panel_stays_under_a_hand_that_presses_again(browser: Browser, addre
             assert following(page).bounding_box() == at
         # Without the hand it goes back to its line.
         page.mouse.move(0, 0)
+        expect(page.locator("section.run .held")).to_have_count(0)
         page.wait_for_function(
             """() => {
                 const edges = of => document.querySelector(of).getBoundingClientRect();
