@@ -30,6 +30,7 @@ from types import CodeType, ModuleType
 from typing import Any, TextIO
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from livepage.calls import NOWHERE, Moment
 from livepage.recording import Recording
@@ -83,10 +84,11 @@ class Recorder:
         r"""
         ### Record a value, and hand it on
 
-        A page may define tensors of its own kind. Their methods are not called here, because they
-        are recorded themselves.
+        A page may define tensors of its own kind, or a mode that sees every call. Neither is called
+        here: their methods are recorded themselves, and a mode would see calls that are not those
+        of the page.
         """
-        with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+        with torch.no_grad(), torch._C.DisableTorchFunction(), _disable_current_modes():
             moment = self.record.calls.now(sys._getframe(1)) if self.record else NOWHERE
             for part, tensor in tensors_in(name, value):
                 self._see((line, owner, part), tensor, moment)

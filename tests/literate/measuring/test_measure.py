@@ -169,12 +169,22 @@ PAGES = {
         import os
         import sys
 
+        from torch.utils._python_dispatch import TorchDispatchMode
+
         class Mine(torch.Tensor):
             # What the recorder does with the tensor doesn't come here.
             @classmethod
             def __torch_function__(cls, f, types, args=(), kwargs=None):  # args[0]: n
                 found = super().__torch_function__(f, types, args, kwargs or {})  # found: n
                 return found  # return: n
+
+        class Sees(TorchDispatchMode):
+            calls = 0
+
+            # Nor here.
+            def __torch_dispatch__(self, f, types, args=(), kwargs=None):  # args[0]: n
+                self.calls += 1
+                return f(*args, **(kwargs or {}))  # return: n
 
         def rows(x):  # x: n, m
             for row in x:  # row: m
@@ -192,6 +202,10 @@ PAGES = {
             print("{}", file=sys.stderr)
             total = sum(rows(torch.ones(n, m)))  # total: m
             mine = torch.ones(n).as_subclass(Mine) + 1  # mine: n
+            one = torch.ones(n)  # one: n
+            with Sees() as sees:
+                two = one.exp()  # two: n
+            calls = torch.ones(sees.calls)  # calls: 1
             many = torch.vmap(inside)(torch.ones(n, m))  # many: n, m
             nested = torch.nested.nested_tensor([torch.ones(n), torch.ones(m)])
             try:
