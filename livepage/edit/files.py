@@ -99,6 +99,7 @@ class Edit:
       and “kernels.wasm”
     * `npm` is the folder with “node_modules”
     * `data` are files of the package that are no modules, and that pages read
+    * `without` are pages that need what the stand-in lacks, so they have no editor
     * `forms` are what some pages have beside their editor: for each the script of the form, its
       target, which is the function that it calls, and the label of its button; a form may be
       beside definitions of the page, whose names are then its first choice
@@ -112,6 +113,7 @@ class Edit:
     stand_in: str
     npm: str = "."
     data: Sequence[str] = ()
+    without: Sequence[str] = ()
     forms: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     left_out: Callable[[str], bool] = lambda path: False
 
@@ -169,7 +171,8 @@ class Edit:
         r"""
         ### Can this page be edited?
         """
-        return path.startswith(f"{self.package}/") and not self.left_out(path)
+        is_lesson = path.startswith(f"{self.package}/") and not self.left_out(path)
+        return is_lesson and path not in self.without
 
     def offer(self, path: str) -> Offer | None:
         r"""
