@@ -2,9 +2,10 @@ r"""
 What only a GPU can tell: do the notebooks run there, how long, and with how much memory?
 
 In at most eight minutes, in this order: the experiment in full, the preset for a GPU with three
-seeds, nanoGPT for the first thousand of its steps, and 20 steps of every notebook that has a branch
-for a GPU. `gpu_table` then puts beside it what was counted for a T4. What there is no time for is
-said, and left out.
+seeds, a step of it looked at closely (`gpu_step`), nanoGPT for the first thousand of its steps, and
+20 steps of every notebook that has a branch for a GPU. What there is no time for is said, and left
+out. `python -m benchmarks gpu_table` then puts beside it what was counted for a T4, and draws a
+picture of a step.
 
     python -m benchmarks.gpu                # on a machine with a CUDA GPU; writes results/gpu.json
     python -m benchmarks.gpu --nanogpt DIR  # beside nanoGPT; DIR is a checkout of it
@@ -32,6 +33,7 @@ from typing import Any
 
 import torch
 
+from benchmarks import gpu_step
 from benchmarks.fake_gpu import GIB, T4
 from benchmarks.gpu_table import NOTEBOOK_OF_WHOLE, STEPS, WHOLE, table
 from benchmarks.notebook_counts import FOLDER, SKIPPED, chooses_a_gpu, run, times_of_steps
@@ -53,9 +55,12 @@ NANO_FIRST_STEPS = 1000
 
 SOURCES = [
     "benchmarks/gpu.py",
+    "benchmarks/gpu_step.py",
     "labml_nn/transformers/basic/autoregressive_experiment.py",
     "labml_nn/training/engine/presets.py",
     "labml_nn/training/engine/train.py",
+    "labml_nn/training/engine/trainer.py",
+    "labml_nn/training/fast/cuda_graphs.py",
     "labml_nn/training/leaks.py",
     "labml_nn/transformers/modern/model.py",
     "labml_nn/transformers/modern/attention.py",
@@ -269,6 +274,8 @@ def main(arguments: list[str] | None = None) -> int:
     for seed in SEEDS:
         # Half of what is left, for a slow GPU can't finish it.
         tell(preset(seed, lambda: left() / 2, options.dry))
+    # A GPU that is too slow for the whole preset is too slow for this, too.
+    closely = gpu_step.measured() if all(row["state"] == "ran" for row in rows[1:]) else {}
     if options.nanogpt is not None and not options.dry:
         tell(nanogpt(options.nanogpt, left))
     for row in notebooks(left, options.dry):
@@ -277,7 +284,7 @@ def main(arguments: list[str] | None = None) -> int:
     wrong = [row for row in rows if row["state"] not in ("ran", "dry", "no time")]
     print(f"{len(rows)} parts, {len(wrong)} failed, {options.seconds - left():.0f} s")
     if not options.dry:
-        record(rows, known, options.seconds - left())
+        record(rows, known, options.seconds - left(), closely)
     return int(bool(wrong))
 
 
@@ -288,11 +295,18 @@ def warm_up() -> None:
         (matrix @ matrix).sum().item()
 
 
-def record(rows: list[Row], known: Mapping[str, str], seconds: float) -> None:
-    r"""Write “results/gpu.json”: all parts, and what the pages say of the preset."""
+def record(
+    rows: list[Row], known: Mapping[str, str], seconds: float, closely: Mapping[str, Any]
+) -> None:
+    r"""
+    Write “results/gpu.json”: all parts, and what the pages say of the preset.
+
+    `closely` is what `gpu_step` found.
+    """
     ran = [row for row in rows if row["state"] == "ran"]
     presets = [row for row in ran if row["name"].startswith("preset")]
     values: dict[str, Any] = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
+    values["steps"] = dict(closely)
     if presets:
         values["preset"] = {
             name: statistics.mean(row[name] for row in presets)

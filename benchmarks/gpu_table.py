@@ -1,10 +1,11 @@
 r"""
-What ran on a GPU beside what is counted for a T4: the table of results/gpu.json.
+What ran on a GPU beside what is counted for a T4: the table of results/gpu.json, and a picture of a
+step.
 
     python -m benchmarks gpu_table
 
-puts today's counts, of `labml_nn/notebooks.toml`, beside what was measured. Nothing is measured
-again, and no measured number changes.
+puts today's counts, of `labml_nn/notebooks.toml`, beside what was measured, and draws the picture.
+Nothing is measured again, and no measured number changes.
 """
 
 import json
@@ -15,6 +16,7 @@ from typing import Any
 
 from benchmarks.fake_gpu import T4
 from benchmarks.notebook_counts import FILE, FOLDER, steps_of
+from benchmarks.pictures import ACCENT, new, svg
 from benchmarks.record import ROOT, replace
 
 RESULT = ROOT / "results" / "gpu.json"
@@ -59,10 +61,28 @@ def counted(name: str) -> Row:
     return {"t4_step": float(f"{milliseconds:.6g}"), "t4_memory": known["memory"]}
 
 
+def step_bars(steps: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, str]]:
+    r"""The time of a step, without a graph and with one: while kernels run, and while none does."""
+    figure, (axes,) = new(4.6, 1.5)
+    names = {"plain": "without a graph", "graph": "with a graph"}
+    for at, name in enumerate(names):
+        busy = steps[name]["busy"]
+        waiting = steps[name]["step"] - busy
+        axes.barh([at], [busy], height=0.6, color=ACCENT)
+        axes.barh([at], [waiting], left=[busy], height=0.6, color=ACCENT, alpha=0.25)
+    axes.text(steps["plain"]["busy"] + 1, 0, "the GPU waits", va="center")
+    axes.set_yticks(range(len(names)), list(names.values()))
+    axes.invert_yaxis()
+    axes.set_xlabel("Milliseconds of a step; dark: kernels run")
+    return {"step": {"title": "A training step", "picture": svg(figure, "gpu-step")}}
+
+
 def main() -> int:
-    r"""Put the counts into the result."""
+    r"""Put the counts and the picture into the result."""
     result = json.loads(RESULT.read_text(encoding="utf-8"))
     result["tables"]["parts"] = table(result["tables"]["parts"]["rows"])
+    if result["values"]["steps"]:
+        result["figures"] = step_bars(result["values"]["steps"])
     text = json.dumps(result, indent=1, sort_keys=True, ensure_ascii=False)
     replace(RESULT, text + "\n")
     return 0

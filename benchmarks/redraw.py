@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import course, mistakes, mistakes_drawings, quantisation
+from benchmarks import course, gpu_table, mistakes, mistakes_drawings, quantisation
 from benchmarks.pictures import chart
 from benchmarks.record import ROOT
 
@@ -21,7 +21,7 @@ def redrawn(name: str, content: dict) -> dict[str, dict]:
     r"""The figures of a result, with the pictures that are made of its numbers drawn again."""
     figures = dict(content.get("figures", {}))
 
-    # Three programs make their charts from the rows of a table.
+    # Four programs make their charts from numbers that have other uses, too.
     if name == "quantisation":
         figures |= quantisation.charts(content["tables"])
     if name == "course":
@@ -30,6 +30,8 @@ def redrawn(name: str, content: dict) -> dict[str, dict]:
     if name == "mistakes":
         rows = content["tables"]["mistakes"]["rows"]
         figures |= mistakes_drawings.charts(rows, mistakes.families())
+    if name == "gpu":
+        figures |= gpu_table.step_bars(content["values"]["steps"])
     return {
         key: {**one, "picture": chart(one, f"{name}-{key}")} if "lines" in one else one
         for key, one in figures.items()

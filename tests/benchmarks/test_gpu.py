@@ -71,8 +71,9 @@ def test_a_slow_gpu_that_had_time_for_nanogpt_alone_is_recorded(
         {"name": "preset gpu, seed 1", "state": "no time"},
         {"name": "nanoGPT", "state": "ran"} | numbers,
     ]
-    record(rows, {}, 480.0)
+    record(rows, {}, 480.0, {"plain": {"step": 3.0}})
     (given,) = written
+    assert given["values"]["steps"] == {"plain": {"step": 3.0}}
     assert given["values"]["nanogpt"]["step"] == 2.0
     assert "ratio" not in given["values"]
     assert [row["state"] for row in given["tables"]["parts"]["rows"]] == ["no time", "ran"]

@@ -2,13 +2,19 @@ r"""Every example of a lesson gives in the stand-in what it gives with PyTorch."
 
 import pytest
 
+from literate.settings import load
 from tests.browser_torch.compare import difference
 from tests.browser_torch.worlds import PYTORCH, ROOT, STAND_IN, run
 
 
 def pages() -> list[str]:
-    r"""The lessons with an example; the engine is a program, and not for the browser."""
+    r"""
+    The lessons with an example. The engine is a program, and not for the browser; nor are the
+    pages that have no editor.
+    """
+    without = load(ROOT).edit["without"]
     paths = sorted((ROOT / "labml_nn").rglob("*.py"))
+    paths = [path for path in paths if path.relative_to(ROOT).as_posix() not in without]
     return [
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for path in paths

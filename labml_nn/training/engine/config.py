@@ -65,6 +65,7 @@ class TrainConfig:
 
     # Three values: yes, no, and whatever is best.
     compile: bool | None = setting(None, "compile the model; by default on a GPU only")
+    cuda_graph: bool = setting(False, "on a CUDA GPU and not compiled, record the kernels once")
     sharded: bool = setting(False, "with several processes, split the model over them")
 
     # A record reads the losses, and on a GPU that means waiting. An evaluation takes a second or

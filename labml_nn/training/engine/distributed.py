@@ -64,8 +64,9 @@ def decide(config: TrainConfig) -> tuple[TrainConfig, torch.device, torch.dtype]
     ## Decide
 
     Settings may leave the hardware open: `device`, `precision` and `compile` have a value that
-    means *whatever is best here*. From here on the configuration says what was chosen. A run that
-    is resumed on another machine then can't choose something else.
+    means *whatever is best here*, and `cuda_graph` means *where there is a GPU for it*. From here
+    on the configuration says what was chosen. Precision and compiling change the numbers, so a run
+    that is resumed on another machine can't choose others.
     """
     # The lessons choose, and they know no `InputError`.
     with checking_input():
@@ -79,11 +80,21 @@ def decide(config: TrainConfig) -> tuple[TrainConfig, torch.device, torch.dtype]
         has_triton = importlib.util.find_spec("triton") is not None
         compile = device.type == "cuda" and has_triton
 
+    # A [graph](../fast/cuda_graphs.py) is recorded on one GPU only. Compiled code may be compiled
+    # again later, and several processes need more steps to warm up; neither was tried.
+    records = device.type == "cuda" and not compile and world_size() == 1
+
     # As a name, because settings are numbers and texts.
     precision = str(dtype).removeprefix("torch.")
 
     # `auto` is replaced, so that each record and checkpoint tells the truth.
-    return replace(config, precision=precision, compile=compile), device, dtype
+    config = replace(
+        config,
+        precision=precision,
+        compile=compile,
+        cuda_graph=config.cuda_graph and records,
+    )
+    return config, device, dtype
 
 
 def place(

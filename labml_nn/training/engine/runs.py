@@ -39,9 +39,9 @@ from labml_nn.training.engine.trainer import Trainer
 # How many of the newest checkpoints are kept. With two, one may be damaged.
 KEPT = 2
 
-# How a model is laid out over processes changes no result but for rounding, so it may be another
-# one than before.
-MAY_CHANGE = {"sharded"}
+# How a model is laid out over processes, and who starts its kernels, changes no result but for
+# rounding. So both may be other than before.
+MAY_CHANGE = {"sharded", "cuda_graph"}
 
 
 def new_run(runs: Path, preset: str) -> Path:

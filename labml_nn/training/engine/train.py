@@ -409,6 +409,8 @@ def introduced(trainer: Trainer, run: Path, text: Prepared) -> str:
     # A wrong file shows in the size of the text, a wrong preset in that of the model.
     n_parameters = sum(one.numel() for one in trainer.model.parameters())
     compiled = "compiled" if trainer.config.compile else "not compiled"
+    if trainer.config.cuda_graph:
+        compiled = "recorded as a CUDA graph"
     return (
         f"{text}, {n_parameters:,} parameters, on {trainer.device} in "
         f"{trainer.config.precision}, {compiled}\nrun {run}"

@@ -15,7 +15,8 @@ The trainer has what the loop takes as arguments:
 | --- | --- |
 | `model` | `replica`, the model [data parallel, sharded or compiled](distributed.py#place) |
 | `batch_at` | `batch_at`, the columns of this rank |
-| `optimizers`, `gradients`, `clip` | `mixed`, [for micro-batches and 16 bits](mixed_precision.py) |
+| `gradients` | `gradients`, recorded [as a CUDA graph](../fast/cuda_graphs.py) or not |
+| `optimizers`, `clip` | `mixed`, [for micro-batches and 16 bits](mixed_precision.py) |
 | `schedule` | `share_of_rate`, one of two curves |
 | `start` | `step`, above 0 for a resumed run |
 
@@ -37,6 +38,7 @@ from labml_nn.training.engine.distributed import check_batch, decide, own_column
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.mixed_precision import MixedPrecision
 from labml_nn.training.engine.processes import any_rank, broadcast
+from labml_nn.training.fast.cuda_graphs import NotRecorded, Recorded
 from labml_nn.training.loop import adamw, evaluate, train
 
 Optimizers = list[torch.optim.Optimizer]
@@ -106,6 +108,9 @@ class Trainer:
             self.optimizers, self.device, dtype, config.micro_batches, config.clip
         )
 
+        # Its gradients, with the kernels of the first batch recorded for all others.
+        self.recorded = Recorded(self.mixed.gradients) if config.cuda_graph else None
+
         # The model has its weights by now, the same on all ranks.
         seed_rank(config.seed)
 
@@ -130,6 +135,22 @@ class Trainer:
             own_columns(inputs).to(self.device, torch.long),
             own_columns(targets).to(self.device, torch.long),
         )
+
+    def gradients(self, model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
+        r"""
+        ### Gradients of a batch
+
+        In micro-batches and in the chosen precision, and if that is set, replayed from a [CUDA
+        graph](../fast/cuda_graphs.py). Returns the loss.
+        """
+        if self.recorded is None:
+            return self.mixed.gradients(model, inputs, targets)
+
+        # At the first step it may turn out that a model can't be recorded.
+        try:
+            return self.recorded(model, inputs, targets)
+        except NotRecorded as error:
+            raise InputError(f"{error}; train with --no-cuda-graph") from error
 
     def share_of_rate(self, step: int, steps: int) -> float:
         r"""
@@ -323,7 +344,7 @@ def run_steps(
         start=trainer.step,
         schedule=trainer.share_of_rate,
         # In micro-batches, and with the scale removed before clipping.
-        gradients=trainer.mixed.gradients,
+        gradients=trainer.gradients,
         clip=trainer.mixed.clip,
         # If it returns true, the loop ends.
         after_step=after_step,

@@ -16,6 +16,7 @@ step of the small transformer, so that is what we measured on two cores of a CPU
 * [One projection](one_projection.py): queries, keys and values from one matrix product
 * [The optimizer in few calls](optimizer_calls.py)
 * [Compilation](compiled.py): many small operations become few large ones
+* [CUDA graphs](cuda_graphs.py): all kernels of a step from one call, on a GPU
 * [The key/value cache](../../transformers/kv_cache.py), for writing
 
 Here fused attention saves most, then the fused optimizer. Three measures saved less than a

@@ -1,11 +1,15 @@
 r"""What the tests of training train: a text without files, and models of two layers."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 
+from labml_nn.training.engine import trainer as page
 from labml_nn.training.engine.config import TrainConfig
 from labml_nn.training.engine.trainer import Trainer, run_steps
 
@@ -42,6 +46,20 @@ def make_text(length: int) -> Tensor:
 def make_trainer(dropout_prob: float = 0.0, **changes: Any) -> Trainer:
     config = replace(CONFIG, **changes)
     return Trainer(make_model(dropout_prob), make_text(997), make_text(101), config)
+
+
+@contextmanager
+def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    r"""Trainers that are made here record a graph: the tape of its page."""
+    decide = page.decide
+
+    def decided(config: TrainConfig) -> tuple[TrainConfig, torch.device, torch.dtype]:
+        config, *others = decide(config)
+        return (replace(config, cuda_graph=True), *others)
+
+    with monkeypatch.context() as changed:
+        changed.setattr(page, "decide", decided)
+        yield
 
 
 def run(trainer: Trainer, until: int | None = None) -> Points:

@@ -18,7 +18,7 @@ from labml_nn.training.engine.records import read_history
 from labml_nn.training.engine.text import prepare_text
 from labml_nn.training.engine.trainer import Trainer
 from labml_nn.training.loop import evaluate
-from tests.labml_nn.training.engine.models import TEXT
+from tests.labml_nn.training.engine.models import TEXT, as_on_a_gpu
 
 SMALL = ["--steps=12", "--evaluate-every=5", "--save-every=5", "--sample-length=20"]
 SMALL += ["--device=cpu", "--precision=float32"]
@@ -211,6 +211,18 @@ def test_byte_pairs_are_learned_and_resumed(command: Command) -> None:
     assert "tokens, 270 in the vocabulary" in out
     assert json.loads((command.run / "tokenizer.json").read_text())["model"]["type"] == "BPE"
     assert end_of(command.run, command.resume()[1])[:2] == end_of(command.run, out)[:2]
+
+
+def test_a_run_goes_on_with_a_graph_or_without(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with as_on_a_gpu(monkeypatch):
+        assert "recorded as a CUDA graph" in command()[1]
+    # Where there is no GPU, and where a model turned out to be none that can be recorded.
+    for options in ([], ["--no-cuda-graph"]):
+        status, out, _ = command.resume(*options)
+        assert status == 0
+        assert "not compiled" in out
 
 
 def test_a_run_is_not_resumed_as_another(command: Command, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ r"""The trainer beside PyTorch's own steps, and what it passes to the loop."""
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,10 +13,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from labml_nn.optimizers import schedules
 from labml_nn.training import loop
 from labml_nn.training.data import RandomWindows
+from labml_nn.training.engine import distributed
+from labml_nn.training.engine.checkpoint import restore, state_of
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.trainer import Trainer, run_steps
 from tests.labml_nn.training.engine.models import (
     CONFIG,
+    as_on_a_gpu,
     losses,
     make_model,
     make_text,
@@ -149,6 +153,76 @@ def test_a_compiled_model_is_trained_and_the_plain_one_evaluated(
     # On a CPU only if it is asked for.
     assert plain.config.compile is False
     assert losses(plain, 3) == pytest.approx(losses(compiled, 3), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("device", "changes", "processes", "expected"),
+    [
+        ("cuda", {"compile": False}, 1, True),
+        ("cpu", {"compile": False}, 1, False),
+        ("cuda", {"compile": True}, 1, False),
+        ("cuda", {"compile": False}, 2, False),
+        ("cuda", {"compile": False, "cuda_graph": False}, 1, False),
+    ],
+)
+def test_a_graph_is_recorded_if_that_is_set_on_one_gpu_without_a_compiler(
+    device: str,
+    changes: dict[str, bool],
+    processes: int,
+    expected: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(distributed, "choose_device", lambda name: torch.device(device))
+    monkeypatch.setattr(distributed, "world_size", lambda: processes)
+    config, _, _ = distributed.decide(replace(CONFIG, **{"cuda_graph": True} | changes))
+    assert config.cuda_graph is expected
+
+
+def with_a_graph(monkeypatch: pytest.MonkeyPatch) -> Trainer:
+    with as_on_a_gpu(monkeypatch):
+        return make_trainer(0.1, batch_size=6, micro_batches=2)
+
+
+def test_recorded_steps_are_the_steps_with_a_scale_that_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain, graph = make_trainer(0.1, batch_size=6, micro_batches=2), with_a_graph(monkeypatch)
+    for trainer in (plain, graph):
+        # Doubled in every step.
+        trainer.mixed.scaler = torch.amp.GradScaler("cpu", growth_interval=1)
+    torch.manual_seed(3)
+    expected = losses(plain, 12)
+    torch.manual_seed(3)
+    assert losses(graph, 12) == expected
+    assert furthest(graph, plain.model) == 0
+    assert graph.recorded is not None
+    assert graph.recorded.graph is not None
+
+
+def test_a_resumed_run_records_anew_and_makes_the_same_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole, first, second = (with_a_graph(monkeypatch) for _ in range(3))
+    torch.manual_seed(3)
+    losses(whole, 9)
+    torch.manual_seed(3)
+    losses(first, 5)
+    restore(second, state_of(first), Path())
+    losses(second, 9)
+    assert furthest(whole, second.model) == 0
+
+
+def test_a_model_that_cannot_be_recorded_is_told_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trainer = with_a_graph(monkeypatch)
+
+    def reads(module: nn.Module, given: object, result: torch.Tensor) -> None:
+        result.sum().item()
+
+    trainer.model[1].register_forward_hook(reads)
+    with pytest.raises(InputError, match="reads a number .*; train with --no-cuda-graph$"):
+        losses(trainer, 1)
 
 
 class Waits(TorchDispatchMode):
