@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import gpu_step
 from benchmarks.gpu import main, read_log, record
 from benchmarks.gpu_table import NOTEBOOK_OF_WHOLE, RESULT, table
 from tests.literate.projects import succeed
@@ -19,6 +20,15 @@ def test_a_dry_run_goes_through_all_parts(repository: Path) -> None:
     assert states["the experiment"] == "dry"
     assert states["preset gpu, seed 1"] == states["transformers/mha"] == "no time"
     assert said[-1].startswith(f"{len(parts)} parts, 0 failed")
+
+
+def test_without_a_gpu_both_kinds_of_step_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FIRST", "TIMED", "PROFILED"):
+        monkeypatch.setattr(gpu_step, name, 2)
+    found = gpu_step.measured("cpu")
+    for way in ("plain", "graph"):
+        assert found[way].pop("step") > 0
+        assert found[way] == {"apart": 0, "kernels": 0, "busy": 0}
 
 
 def test_without_a_gpu_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:

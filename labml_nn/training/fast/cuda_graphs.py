@@ -121,7 +121,7 @@ def new_graph(device: torch.device) -> tuple[Any, AbstractContextManager[Any]]:
         graph = torch.cuda.CUDAGraph()
         return graph, torch.cuda.graph(graph)
 
-    # Without a GPU. A tape is both.
+    # Without a GPU. A tape is the graph and the block in one.
     tape = Tape()
     return tape, tape
 
@@ -224,8 +224,8 @@ def example(
     ### What stays outside
 
     The optimizer isn't recorded here. Its learning rate is a number of Python, and changes in each
-    step. Nor is this page for a model whose forward pass changes something, such as the means of
-    batch normalisation: the call that warms up would change it once more.
+    step. A model whose forward pass changes something, such as the means of batch normalisation,
+    needs more care: the call that warms up changes them once more.
 
     `torch.compile` with `mode="reduce-overhead"` records graphs, too, of kernels that it has
     written; [compiling](compiled.py) takes longer than recording.
