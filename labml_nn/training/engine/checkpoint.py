@@ -99,13 +99,18 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
     whole = state_dict.StateDictOptions(full_state_dict=True)
     state_dict.set_model_state_dict(trainer.model, state["model"], options=whole)
     for optimizer, one in zip(trainer.optimizers, state["optimizers"], strict=True):
+        made = optimizer.param_groups
         state_dict.set_optimizer_state_dict(trainer.model, optimizer, one, options=whole)
 
-    # How far the run had come. A scale that begins anew could overflow, and each overflow is a step
-    # that is skipped.
+        # PyTorch may lose the settings of a group that has no weights, as that of the vectors in a
+        # model of matrices; then the group keeps those it was made with.
+        groups = zip(made, optimizer.param_groups, strict=True)
+        optimizer.param_groups = [before | loaded for before, loaded in groups]
+
+    # A scale that begins anew could overflow, and each overflow is a step that is skipped.
     trainer.mixed.scaler.load_state_dict(state["scaler"])
 
-    # A step that begins at zero again would begin with the warm-up again.
+    # How far the run had come. A step that begins at zero again would begin with the warm-up again.
     trainer.step = state["step"]
     trainer.best = state["best"]
     trainer.seconds = state["seconds"]

@@ -1,10 +1,11 @@
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from labml_nn.training.engine.checkpoint import (
     FORMAT,
@@ -67,6 +68,32 @@ def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_bits(
     points += run(second)
     assert everything(second) == everything(straight)
     assert points == expected_points
+
+
+class Unigrams(nn.Module):
+    r"""A model with vectors alone: AdamW's group of matrices has no weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.logits = nn.Parameter(torch.zeros(5))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.logits.expand(*tokens.shape, 5)
+
+
+@pytest.mark.parametrize("model", [Unigrams, lambda: nn.Embedding(5, 5)], ids=["vectors", "matrix"])
+def test_a_run_goes_on_if_all_weights_are_of_one_group(
+    tmp_path: Path, model: Callable[[], nn.Module]
+) -> None:
+    torch.manual_seed(3)
+    first = Trainer(model(), make_text(997), make_text(101), CONFIG)
+    run(first, until=5)
+    path = save_checkpoint(tmp_path, first, {})
+
+    second = Trainer(model(), make_text(997), make_text(101), CONFIG)
+    restore(second, load_checkpoint(path), path)
+    assert run(second) == run(first)
+    assert flat(second.model.state_dict()) == flat(first.model.state_dict())
 
 
 def test_a_checkpoint_of_another_shape_changes_nothing(tmp_path: Path) -> None:
