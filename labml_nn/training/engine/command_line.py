@@ -12,9 +12,10 @@ python -m labml_nn.training.engine --resume runs/modern/2026-11-21_12-00-00_1f0c
 
 **In:** words on the command line. **Out:** a folder with the run, and its result on the terminal.
 
-Training takes long, and a mistake should not. Everything that can be wrong, down to the prompt of
-the sample at the very end, is tried before the first step. This page is the order of things: which
-text, which options, what to run; then make the model, try a [sample](train.py#Writer), open the
+Training takes long, and a mistake should not. Whatever can be checked, down to the prompt of the
+sample at the very end, is tried before the first step. (A missing matplotlib shows when the
+figure is drawn, with the result saved.) This page is the order of things: which text, which
+options, what to run; then make the model, try a [sample](train.py#Writer), open the
 [folder](runs.py), [train](train.py#train), [measure](train.py#measure).
 """
 
@@ -144,7 +145,7 @@ def make_parser(
 
     The namespace has a value for each setting that was *given*, even if it is the default, and none
     for the others. A [resumed run](runs.py#resumed_config) needs to know: “--steps 2000” can
-    contradict the run, and no option can't.
+    contradict the run; an option that wasn't given can't.
     """
     # An abbreviation such as “--step” would mean something else as soon as there is another option
     # that begins with it.
@@ -275,7 +276,7 @@ def prepare_run(
     names = {field.name for field in fields(preset.config)}
     given = {one: value for one, value in vars(arguments).items() if one in names}
 
-    # Not given, it is empty, and the run or the default decides.
+    # If no option names a text, this is empty, and the run or the default decides.
     source = source_of(arguments)
 
     # What the run is about comes first, and options can only confirm it.
@@ -293,6 +294,10 @@ def prepare_run(
     # seen, or measure on windows that it has trained on.
     if resumed and resumed["text_checksum"] != text.checksum:
         raise InputError(f"{arguments.resume} was trained on another text")
+
+    # The same text in other tokens: the vocabulary would have another size, or other letters.
+    if resumed and resumed["symbols"] != text.tokenizer.symbols:
+        raise InputError(f"{arguments.resume} was trained on other tokens: leave out --n-vocab")
 
     # Numbers and texts only, because it goes into a file of JSON and into each checkpoint.
     about = {
@@ -353,7 +358,7 @@ def run_preset(name: str, preset: Preset, arguments: argparse.Namespace) -> int:
     writer = Writer(trainer, text, arguments)
     writer.write(1)
 
-    # The folder is made last, so that a mistake leaves none behind.
+    # The folder is made late, so that most mistakes leave none behind.
     if arguments.resume:
         # Absolute, because the result names it.
         run = go_on(arguments.resume.resolve(), about, trainer)

@@ -260,8 +260,8 @@ def row_of(run: Path, settings: list[str]) -> Row:
         **{name: str(about["config"].get(name, "")) for name in settings},
         # What the result says is known at the end only.
         "parameters": shown(result.get("parameters"), ",d"),
-        # Without an evaluation, a run has steps and no loss.
-        "steps": shown(history[-1][0] if history else 0, ",d"),
+        # How far it has come. Without an evaluation, a run has steps and no loss.
+        "step": shown(history[-1][0] if history else 0, ",d"),
         "loss": shown(losses[-1] if losses else None, ".4f"),
         # If it is far below the last one, the run was too long or the model too large.
         "lowest": shown(min(losses, default=None), ".4f"),

@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 import signal
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -227,7 +228,7 @@ def test_a_run_goes_on_with_a_graph_or_without(
 
 def test_a_run_is_not_resumed_as_another(command: Command, tmp_path: Path) -> None:
     (tmp_path / "other").write_text(TEXT.upper())
-    command()
+    command("--seq-len=8")
     run = command.run
     before = {path: path.read_bytes() for path in run.rglob("*.*")}
     cases = {
@@ -238,6 +239,12 @@ def test_a_run_is_not_resumed_as_another(command: Command, tmp_path: Path) -> No
     for option, sentence in cases.items():
         assert command.resume(option) == (2, "", f"error: {sentence}\n")
     assert {path: path.read_bytes() for path in run.rglob("*.*")} == before
+
+    # Without a checkpoint, too, where nothing else could tell that the tokens are others.
+    shutil.rmtree(run / "checkpoints")
+    pairs = [f"--text={tmp_path / 'text'}", "--n-vocab=270"]
+    sentence = f"{run} was trained on other tokens: leave out --n-vocab"
+    assert command.resume(*pairs) == (2, "", f"error: {sentence}\n")
 
     # Its text, or what the run is about, was changed meanwhile.
     (tmp_path / "text").write_text(TEXT.replace("quick", "QUICK", 1))

@@ -98,16 +98,16 @@ def test_runs_stand_in_a_table_with_what_they_differ_in(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one = make_run(tmp_path / "one", [3.0, 1.0, 2.0], seed=1, steps=3)
-    two = make_run(tmp_path / "number-two", [], seed=2, steps=3)
+    two = make_run(tmp_path / "number-two", [], seed=2, steps=5)
     result = {"parameters": 1234, "seconds": 1.25, "honest": False}
     (one / "result.json").write_text(json.dumps(result))
     assert records.main([str(one), str(two), f"--figure={tmp_path / 'a.svg'}"]) == 0
     assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    names = ["run", "preset", "seed", "parameters", "steps", "loss", "lowest", "honest"]
+    names = ["run", "preset", "seed", "steps", "parameters", "step", "loss", "lowest", "honest"]
     assert lines[0] == [*names, "tokens/s", "seconds"]
-    assert lines[1] == ["one", "toy", "1", "1,234", "3", "2.5000", "1.5000", "NO", "20", "1.2"]
-    assert lines[2] == ["number-two", "toy", "2", "0"]
+    assert lines[1] == ["one", "toy", "1", "3", "1,234", "3", "2.5000", "1.5000", "NO", "20", "1.2"]
+    assert lines[2] == ["number-two", "toy", "2", "5", "0"]
 
 
 def test_what_cannot_be_compared_is_told_in_a_sentence(
