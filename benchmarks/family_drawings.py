@@ -212,7 +212,7 @@ def rates() -> Figure:
 
 
 def steps_of_adam() -> Figure:
-    r"""Steps of AdamW, as shares of its learning rate, if the hundredth gradient is 100 times 1."""
+    r"""Steps of AdamW, in learning rates, if all gradients are 1, but 100 at step 100."""
     figure, (axes,) = new(4.6, 2.6)
     lines = {}
     for name, beta in (("mean over 1,000 steps", 0.999), ("over 100 steps", 0.99)):

@@ -247,7 +247,8 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
     ??? question "Call `backward` twice. What is `grad` of a weight then?"
         More than twice the derivative, if other variables are between it and the loss: they still
         have theirs from the first call, and pass them on again. In the example $a$ gets 11, not 8.
-        PyTorch frees the graph after one call, and raises an error at the second.
+        PyTorch frees the values that a product has kept for it, and raises an error at the second
+        call.
     """
     # The weights, and tokens that come up more than once.
     table = Variable(torch.randn(n_vocab, d_model))

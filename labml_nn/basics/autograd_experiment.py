@@ -5,7 +5,7 @@ summary: Train a small network on letters, with the page of code that differenti
 ---
 
 **In:** a text. **Out:** a network that predicts a letter from the three before it, trained by
-[gradient descent](#notebook) with the derivatives of [our own autograd](autograd.py).
+[gradient descent](#update) with the derivatives of [our own autograd](autograd.py).
 
 Each letter has a row of 16 numbers in a table. The rows of three letters go through a layer of 64
 features, a $\tanh$, and a second layer that gives a logit for each letter. After 5,000 steps the
@@ -93,7 +93,7 @@ def notebook(
     r"""
     ## In a notebook
 
-    It takes a quarter of a minute.
+    It takes about half a minute on one core.
     """
     # ### The text
     # Every place of the training text is an example: three letters, and the one after them.

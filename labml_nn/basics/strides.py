@@ -56,7 +56,7 @@ class Strided:
         * `offset` is the place of the first element
         """
         # Nothing is checked here: a wrong stride reads numbers of others. PyTorch checks that none
-        # leads out of the memory, and no more.
+        # is negative or leads out of the memory.
         self.memory = memory
         self.shape = shape
         self.strides = strides

@@ -221,7 +221,7 @@ def example(
     ??? question "The mark at the end is part of the sentence. What does the classifier learn?"
         To look for “?”. It is right about every sentence, and has learned nothing about questions.
 
-    ??? question "Take the mean over all positions, padded ones too. Which test notices?"
+    ??? question "Take the mean over all positions, padded ones too. What test notices?"
         The one that calls the classifier with a text alone and with others, and the comparison with
         ModernBERT. All shapes are right.
 

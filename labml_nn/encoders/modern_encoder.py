@@ -252,7 +252,7 @@ def example(
         None: scores depend on distances alone, and hidden positions aren't looked at. With BERT's
         table of positions all of them would change.
 
-    ??? question "Put `near` in the place of `near & mask`. Which test notices?"
+    ??? question "Put `near` in the place of `near & mask`. What test notices?"
         The comparison with ModernBERT, and the test that padding changes no letter: in local layers
         letters would look at the padding beside them.
     """

@@ -97,8 +97,8 @@ def fit_balanced(way: str, model: nn.Module, batches: RandomWindows, steps: int)
 
     `way` is one of those above. Returns the greatest load of each layer, for each step.
     """
-    # The router is in the model already. The other two are for the loop. (Besides the router, the
-    # three trainings differ in nothing else.)
+    # The router is in the model already. How gradients are computed, and what follows a step, is
+    # for the loop. The three trainings differ in these three things, and in nothing else.
     _, gradients_of_batch, balance = WAYS[way]
     greatest: list[Tensor] = []
 

@@ -137,7 +137,7 @@ def example(
         The router could turn it off for some tokens, and then the others have to know again what
         all tokens need.
 
-    ??? question "Pass `d_ff` for `n_shared * d_ff`. Which test notices?"
+    ??? question "Pass `d_ff` for `n_shared * d_ff`. What test notices?"
         The one that looks at the shapes of three shared experts. With a single shared expert the
         lines are the same. The comparison with DeepSeek-V3 has 17 shared experts and doesn't
         notice, because it puts DeepSeek's weights in the place of ours, whatever their shapes.

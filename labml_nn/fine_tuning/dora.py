@@ -1,7 +1,7 @@
 r"""
 ---
 title: DoRA
-summary: LoRA that learns the length and the direction of each row of a matrix apart.
+summary: LoRA that learns the length and the direction of each row of a matrix separately.
 paper:
   title: "DoRA: Weight-Decomposed Low-Rank Adaptation"
   authors: Liu et al.
@@ -112,7 +112,7 @@ def example(
     ??? question "The update makes a row twice as long, and turns it nowhere. What does DoRA do?"
         Nothing: divided by its length the row is the old one, and $m$ hasn't changed.
 
-    ??? question "Leave out `length.detach()`. Which test notices?"
+    ??? question "Leave out `length.detach()`. What test notices?"
         Only the one that compares the gradients with peft's. All results of the forward pass stay.
     """
     layer = DoRALinear(nn.Linear(d_in, d_out), rank, alpha=2 * rank)

@@ -216,7 +216,7 @@ def example(
         In front, with `<begin>`. Then all of them end at the last place, where the model writes on,
         and what is in front belongs to other dialogues.
 
-    ??? question "Leave only the causal half of the mask. Which test notices?"
+    ??? question "Leave only the causal half of the mask. What test notices?"
         No test of shapes. The one that compares each dialogue in a window with the same one alone.
     """
     # The letters that there are, and a question as long as it takes to fill half a window with it

@@ -192,7 +192,7 @@ def example(n_pairs: int = 3, seq_len: int = 5, n_vocab: int = 7) -> tuple[Tenso
         long answer usually has a lower log-probability than a short one, so pairs with a long
         chosen answer look as if they were in the wrong order from the start.
 
-    ??? question "Use the mean of the tokens' log-probabilities. Which test notices?"
+    ??? question "Use the mean of the tokens' log-probabilities. What test notices?"
         The one that multiplies the probabilities of the tokens.
 
     ??? question "Both begin at $e^{-2}$. Chosen falls to $e^{-5}$, rejected to $e^{-9}$. The loss?"

@@ -247,7 +247,7 @@ def example(
         Have a long vector. Then its logit is very high for every image at less than a right angle,
         however much better another text fits.
 
-    ??? question "Take the last position in place of `end`. Which test notices?"
+    ??? question "Take the last position in place of `end`. What test notices?"
         The one that changes what stands behind the end of a text: nothing may change.
     """
     # Real images, of eight patches each.

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Drawn Digits
-summary: Small images of digits that the page draws itself; two of them have a caption in words.
+summary: Small images of digits that the page draws itself, and captions for one or two of them.
 terms:
   caption: A text that says what an image shows.
   pixel: One number of an image, here how dark the image is at that place.

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Speculative Decoding
-summary: A cheap draft guesses some letters, one pass of the model checks them all.
+summary: A cheap draft guesses some letters, and one pass of the model checks them all.
 know: ../transformers/kv_cache.py
 paper:
   title: Fast Inference from Transformers via Speculative Decoding

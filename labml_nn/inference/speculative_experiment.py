@@ -193,7 +193,8 @@ def example(n_text: int = 7, n_tokens: int = 5, n_draft: int = 3, n_vocab: int =
     r"""
     ## Example
 
-    Nothing is trained here, so a pass adds little more than one letter.
+    Both models are trained for one step. They still predict all letters about equally, so they
+    agree, and most guesses of the transformer are kept. That says nothing about trained models.
 
     ### Exercises
 
@@ -224,11 +225,11 @@ def example(n_text: int = 7, n_tokens: int = 5, n_draft: int = 3, n_vocab: int =
     small = train_writer(training, n_vocab, 4, 1, context, 1, 1)
     drafts = make_drafts(small, text, tokenizer)
 
-    # Greedy guesses for a target that draws are allowed: the text is the target's all the same.
+    # All drafts, for one short text.
     prompt = validation[:n_text]
     compare(target, drafts, [prompt], n_tokens, n_draft)
 
-    # The guesses themselves.
+    # The guesses themselves, the likeliest ones this time.
     propose = drafts["transformer"](0.0, torch.Generator())
     draft, _ = propose(prompt, n_draft)
     return draft

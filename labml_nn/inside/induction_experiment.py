@@ -59,7 +59,8 @@ def repeated_loss(logits: Tensor, inputs: Tensor, targets: Tensor) -> tuple[floa
     ## Loss where the sequence repeats
 
     The mean loss of the predictions after a token that came up before, and the share of them that
-    are right. In F B H C F B H these are those after the second F and B.
+    are right. With the inputs F B H C F B, these are the predictions after the second F and the
+    second B.
     """
     # True where the token came up before, so something followed it: `[seq_len, batch_size]`.
     again = following(inputs).any(dim=1)

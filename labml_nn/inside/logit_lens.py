@@ -247,7 +247,7 @@ def example(
     ??? question "The guesses at a position are a, b, a, b, b. Where did the guess settle?"
         After 3 layers. Readings are counted from 0, and from number 3 on the guess is b.
 
-    ??? question "Read `model.generator(streams)` instead. Which test notices?"
+    ??? question "Read `model.generator(streams)` instead. What test notices?"
         The comparison with models that have fewer layers. All shapes stay.
 
     ??? question "Train the tuned lens on the next letters of the text. What would it tell?"

@@ -157,8 +157,8 @@ def copying_head(n_vocab: int, strength: float = 8.0) -> MultiHeadAttention:
     ## A head made by hand
 
     If each letter is a vector with a single one in its own place, QK and OV *are* the tables. This
-    head looks for the letter before its own in the alphabet (“a” for the last one), and adds it to
-    the stream.
+    head looks for the letter before its own in the alphabet, and adds it to the stream. (“a” looks
+    for the last letter.)
     """
     head = MultiHeadAttention(1, n_vocab, dropout_prob=0.0, bias=False)
 
@@ -242,7 +242,7 @@ def example(
     ??? question "The head made by hand reads “bac”. Where does the “c” look, and what is added?"
         At the “b”. It adds the vector of “b”, so row 2 of the result has nearly 1 in column 1.
 
-    ??? question "Cut the *rows* of the output projection into heads. Which test notices?"
+    ??? question "Cut the *rows* of the output projection into heads. What test notices?"
         With the same `einsum` none is needed, for the axes don't fit. With `hdo,hdi->hoi` the shape
         of OV stays. The comparison with PyTorch's attention notices, and so does that of the tables
         with a stream of one letter.

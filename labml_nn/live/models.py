@@ -72,7 +72,7 @@ def sizes_of(name: str) -> dict[str, int]:
     if name == "modern":
         return LARGE | {"d_ff": 336}
 
-    # Models of two layers train in a minute, and their weights are a tenth of the bytes.
+    # Models of two layers train in a minute, and their files have about a quarter of the bytes.
     return LARGE if name == "classic" else SMALL
 
 

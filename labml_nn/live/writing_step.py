@@ -49,7 +49,8 @@ class WritingStep(CachedTransformer):
 
         For a text of which `n_keys` tokens have been read.
         """
-        # No token has been read: the step works with empty caches, too.
+        # Zeros in place of real tokens and caches. `n_keys` may be 0, too: the step works with
+        # empty caches.
         shape = (n_keys, batch_size, LARGE["heads"], LARGE["d_model"] // LARGE["heads"])
         tokens = torch.zeros(n_keys + 1, batch_size, dtype=torch.long)
         return tokens, *(torch.zeros(shape) for _ in range(2 * LARGE["n_layers"]))

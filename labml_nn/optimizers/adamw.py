@@ -163,8 +163,9 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
         With $\beta_2 = 0.999$ the mean square jumps from 1 to 11. The mean jumps, too, so some 14
         steps are longer. Then they are shorter: a third of the usual length, and after 1,000 steps
         still less than half. That is why [the loop](../training/loop.py) shortens such gradients
-        before. (In the picture above the mean square is over 100 steps so far. It jumps to 105, one
-        step is a little longer, and then they fall to an eighth.)
+        before. (In the picture above, the line of $\beta_2 = 0.999$ has a mean square over 100
+        steps so far. It jumps to 105, one step is a little longer, and then they fall to an
+        eighth.)
 
     ??? question "Leave out the two divisions by $1 - \beta^t$. How long is the first step?"
         $0.1 / \sqrt{0.001} = 3.2$ times as long as it should be, with the usual $\beta$.

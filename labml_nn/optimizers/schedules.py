@@ -7,7 +7,7 @@ terms:
 ---
 
 **In:** the number of a step, and how many there are. **Out:** the learning rate of that step, as a
-share of the highest one. Each function here can be the `schedule` of
+share of the highest one. Each of the three schedules here can be the `schedule` of
 [the loop](../training/loop.py). None has a state, so a run that was interrupted needs only the
 number of its step.
 

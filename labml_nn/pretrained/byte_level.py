@@ -100,7 +100,8 @@ class ByteLevelTokenizer:
         self.numbers = numbers
         self.tokens = sorted(numbers, key=numbers.__getitem__)
 
-        # The place of each merge in the file is its age: the first one was the most frequent pair.
+        # The place of each merge in the file. The lower it is, the older is the merge: the first
+        # one was the most frequent pair.
         self.ages = {pair: age for age, pair in enumerate(merges)}
 
     def __len__(self) -> int:

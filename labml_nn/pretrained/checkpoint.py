@@ -98,8 +98,8 @@ def read_file(path: Path) -> dict[str, Tensor]:
             raise ValueError(f"{path.name} has {size} bytes, and its header ends at {first}")
         text = file.read(first - 8)
 
-    # In the order of their places. `index` takes whole numbers and nothing else. Whatever is wrong
-    # with the list, from bytes that are no text to a type that we don't know, is said in one
+    # In the order of their places. `index` refuses fractions and texts. Whatever is wrong with
+    # the list, from bytes that are no text to a type that we don't know, is said in one
     # sentence.
     try:
         header = json.loads(text)
@@ -114,7 +114,8 @@ def read_file(path: Path) -> dict[str, Tensor]:
         raise ValueError(f"the header of {path.name} is wrong: {error!r}") from None
 
     # Each begins where the one before it ends. So two names can't share bytes, and nothing can hide
-    # between two tensors. A name that comes twice leaves a gap: JSON keeps the second one only.
+    # between two tensors. A name that comes twice, with two places, leaves a gap: JSON
+    # keeps the second one only.
     place = 0
     for start, end, name, dtype, shape in entries:
         # An empty shape is a single number: the product of nothing is 1. Two negative sizes would
@@ -227,7 +228,8 @@ def example(rows: int = 5, columns: int = 3) -> tuple[Tensor, ...]:
         The index comes from the one who made the model. It decides which files are opened, and
         should not decide that for the rest of your disk.
     """
-    # Two types in one file. The matrix has no multiple of four bytes, so the vector is copied.
+    # Two types in one file. The matrix has 30 bytes, no multiple of four, so the vector is
+    # copied.
     tensors = {
         "matrix": torch.randn(rows, columns, dtype=torch.bfloat16), "vector": torch.randn(columns),
     }  # fmt: skip

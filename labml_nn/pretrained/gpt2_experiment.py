@@ -197,7 +197,8 @@ def example(seq_len: int = 7) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
-    A random folder. Its losses are near to that of guessing, $\ln 257 = 5.55$, or above.
+    A random folder. Its losses are near that of guessing, $\ln 257 = 5.55$: a little above it, or
+    a little below.
 
     ### What did not help, and what we couldn't do
 

@@ -151,9 +151,10 @@ def example(
             - The number of pairs is half the width of a head, with any frequency.
 
     ??? question "What would `clamp` let through, if you left it out?"
-        Factors outside of 1 and $f$. With these settings a pair with many turns would have a $k_i$
-        far above 1, so it would rotate faster. The slowest would have nearly $k_i = -1/3$, and
-        $-1/3 + \frac{4/3}{8} = -1/6$ of its own frequency: it would rotate backwards.
+        Factors outside the range from 1 to $f$. With these settings a pair with many turns would
+        have a $k_i$ far above 1, so it would rotate faster. The slowest would have nearly
+        $k_i = -1/3$, and $-1/3 + \frac{4/3}{8} = -1/6$ of its own frequency: it would rotate
+        backwards.
 
     ??? question "A file says “yarn”. Why is it refused, when a page here has YaRN?"
         Nothing connects the two: a file has settings of its own for it, and each is a detail that

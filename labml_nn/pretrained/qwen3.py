@@ -149,7 +149,8 @@ def example(
         "num_key_value_heads": key_heads, "head_dim": 2 * n_pairs,
     }  # fmt: skip
 
-    # Qwen3's base is a million: its slowest pairs are slower than Llama's.
+    # Qwen3's base is a million, twice that of Llama 3: its slowest pairs are slower, unless
+    # Llama's are scaled.
     rotary = RotaryPositions(inverse_frequencies(2 * n_pairs, 1_000_000.0), seq_len)
     attention = Qwen3Attention(config, rotary)
 

@@ -58,7 +58,8 @@ def quantise_range(x: Tensor, n_bits: int, dim: int) -> Rounded:
     step = step.where(step > 0, 1.0)
 
     # Both take 16 bits. The whole numbers are counted from these, so that little is lost. (In eight
-    # bits it can be a step or two: a `bfloat16` is no finer than the steps are.)
+    # bits it can be a step or two around zero, and more for a channel far from zero: near 5,
+    # neighbouring `bfloat16` numbers are 1/32 apart.)
     low = low.bfloat16()
     step = step.bfloat16()
 
@@ -223,7 +224,7 @@ def example(
     layer](../../results/quantisation.json#figures.stripes)
 
     In our model the mean of a channel is up to
-    [0.90](../../results/quantisation.json#values.offset) of its standard deviations away from zero.
+    [0.90](../../results/quantisation.json#values.offset) standard deviations away from zero.
     In large models a few channels of the keys are many times as large as all others, the paper
     found. If they share a scale with the others, the others are lost. A high channel on its own is
     easy, because its numbers are much alike: count from the lowest of them, and not from zero.

@@ -53,8 +53,8 @@ def quantise(weights: Tensor, n_bits: int, group_len: int) -> tuple[Tensor, Tens
     r"""
     ## Quantise
 
-    The whole numbers, `[d_out, d_in]`, and the scales, `[d_out, n_groups]`. A group as long as a
-    row is a scale for each row.
+    The whole numbers, `[d_out, d_in]`, and the scales, `[d_out, n_groups]`. If a group
+    is as long as a row, each row has one scale.
     """
     # The last group would be shorter.
     if weights.shape[1] % group_len:
@@ -135,7 +135,7 @@ class FourBitLinear(nn.Module):
         self.register_buffer("packed", pack(whole + 8, 4))
         self.register_buffer("scale", scale)
 
-        # One number for each row of weights, so nothing is saved by rounding it.
+        # One number for each row of weights, so rounding it would save little.
         self.bias = layer.bias
 
     def forward(self, x: Tensor) -> Tensor:
@@ -216,7 +216,7 @@ def example(
         With four bits the largest is 7, so the others become 1. If it were fifteen times as
         large, they would become 0.
 
-    ??? question "Divide by the scale before it is in 16 bits. Which test notices?"
+    ??? question "Divide by the scale before it is in 16 bits. What test notices?"
         The one that no weight is off by more than half a scale, and the comparison with torchao:
         the whole numbers are then those of another scale.
     """

@@ -98,7 +98,8 @@ def clipped_gain(ratio: Tensor, advantages: Tensor, clip: float) -> Tensor:
     The answers were drawn from $\pi_{old}$, the model as it was then. If you make several steps
     with them, the model $\pi$ moves away, and the ratio $\rho$ corrects for that. A large ratio
     would let a few tokens dominate. So a good token ($A > 0$) gains nothing above $1 + \epsilon$,
-    and a bad one nothing below $1 - \epsilon$, with `clip` for $\epsilon$. This is [PPO](ppo.py)'s.
+    and a bad one nothing below $1 - \epsilon$, with `clip` for $\epsilon$. [PPO](ppo.py)
+    introduced this clip.
     """
     # The smaller of the two. A good token whose probability fell, or a bad one whose probability
     # rose, isn't clipped: there the step went wrong, and has to be taken back.

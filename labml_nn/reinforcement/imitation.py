@@ -18,9 +18,9 @@ a model that sorts
 questions, and nearly always writes digits and then “`;`”.
 
 Why not go on like this? Because 50 are too few. (With [3,200](imitation.py#example) it would be
-enough.) After 200 more steps with the same 50, new questions are answered right in [26.7
-%](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.greedy) of cases, and the
-loss of right answers has risen from
+enough.) After 200 more steps with the same 50, new questions are answered right no more often,
+[26.7 %](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.greedy), and the loss
+of right answers has risen from
 [0.466](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.loss) to
 [0.877](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.loss) nats: the model
 knows its examples by heart, and has become sure of its mistakes. Of eight drawn answers at least
@@ -114,8 +114,8 @@ def imitate(model: nn.Module, batch_at: Batches, steps: int) -> None:
     """
 
     def gradients(model: nn.Module, questions: Tensor, answers: Tensor) -> Tensor:
-        # Cross entropy, of the answers only. The digits of a question are random, so there is
-        # nothing to learn from them.
+        # Cross entropy, of the answers only. The digits of a question are random, so what is
+        # learned from them helps with no other question.
         loss = -log_probabilities(model, questions, answers).mean()
 
         # The loop clips these gradients, and moves the weights.
@@ -185,8 +185,8 @@ def example(n_digits: int = 2, n_questions: int = 3, n_solved: int = 5) -> Tenso
 
     ### If you have right answers
 
-    If you have right answers, imitate them. With one for each of the 3,200 questions that the other
-    trainings only get checks for, imitation comes to [89.2
+    If you have right answers, imitate them. With answers to 3,200 questions, as many as most of the
+    other trainings get checks for, imitation comes to [89.2
     %](../../results/grpo.json#tables.ways.Imitation%20of%203%2C200%20right%20answers.greedy) in
     [1.0](../../results/grpo.json#tables.ways.Imitation%20of%203%2C200%20right%20answers.seconds)
     seconds of one core, further than anything else on these pages, and many times as fast. The
@@ -200,12 +200,12 @@ def example(n_digits: int = 2, n_questions: int = 3, n_solved: int = 5) -> Tenso
         be learned from them.
 
     ??? question "Why is the loss of the question left out? What would a model learn from it?"
-        That each digit has a probability of 1/10. Its loss would stay at $\ln 10$, and its
-        gradients would be noise.
+        The 50 questions by heart: their loss falls below $\ln 10$, and that of new questions rises
+        above it. Digits are drawn at random, so nothing that old ones teach helps with new ones.
 
-    ??? question "More imitation makes drawn answers better and the likeliest ones worse. How?"
+    ??? question "More imitation: more drawn answers are right, but of fewer questions. How?"
         The model gets surer. Where it was right, it is drawn right more often. Where it was wrong,
-        too, it is drawn wrong more often, and one right answer of eight gets rarer.
+        it is drawn wrong more often, so fewer questions have a right answer among their eight.
     """
     # One layer would do, and so would fewer features; this is to see the shapes.
     sizes = Sizes(n_digits, n_solved, d_model=8, heads=2)

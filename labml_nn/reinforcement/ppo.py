@@ -65,8 +65,8 @@ def gae(rewards: Tensor, values: Tensor, gamma: float = 1.0, lam: float = 0.95) 
 
     * `rewards` are $r_t$, `[n_tokens, batch_size]`, one for each token
     * `values` are the predictions $V_t$, made *before* token $t$; zero after the end
-    * `gamma` is $\gamma$: the share of a reward that is left for each token that it comes later. An
-      answer is short and its reward comes at its end, so 1 is a good choice: all of it is left
+    * `gamma` is $\gamma$: a reward that comes $n$ tokens later counts $\gamma^n$ times as much. An
+      answer is short and its reward comes at its end, so 1 is a good choice: it counts in full
     * `lam` is $\lambda$, which weighs the critic against the rewards
     """
     # $\delta_t$ is a *surprise*: the reward and the prediction after the token, less the prediction

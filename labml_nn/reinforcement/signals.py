@@ -111,8 +111,8 @@ def example(
 
     ### Distance to the start
 
-    GRPO gets to [0.166](../../results/grpo.json#tables.training.GRPO.kl) nats a token. In the
-    training whose entropy falls first, the distance is
+    GRPO gets to [0.166](../../results/grpo.json#tables.training.GRPO.kl) nats a token. With
+    rewards of 1 and 2, and without the mean, the distance is
     [5.63](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.kl): the
     mean over the tokens of an answer favours short ones, so the model forgets sorting, and writes
     [1.03](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.length)

@@ -124,7 +124,7 @@ class Mamba(nn.Module):
         * `width` is how many positions the convolution sees
         """
         super().__init__()
-        # Two copies: one goes through the scan, the other one becomes a gate.
+        # Two projections: one goes through the scan, the other one becomes a gate.
         self.project = nn.Linear(d_model, 2 * n_channels, bias=False)
 
         # The short convolution, with weights as PyTorch starts it.
@@ -157,8 +157,7 @@ class Mamba(nn.Module):
         r"""
         `x` and the result are `[seq_len, batch_size, d_model]`.
         """
-        # Two copies with more channels than features: one to be scanned, and one that becomes the
-        # gate.
+        # Two projections of each token: one to be scanned, and one that becomes the gate.
         x, gate = self.project(x).chunk(2, dim=-1)
 
         # A token sees the three before it.

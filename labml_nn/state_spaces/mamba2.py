@@ -71,11 +71,11 @@ def scan_in_chunks(
 
     The results in the shape of `x`, and the last state.
 
-    This is [linear attention](../transformers/variants/linear_attention.py) without its division:
-    $C$ are the queries, $B$ the keys, $\Delta x$ the values, and $L$ stands where the causal mask
-    has ones. The paper calls it a *duality*: the same results can be had by a scan, which is linear
-    in the length of the text, or by a product, which is quadratic but suits a GPU. The best of
-    both: products inside chunks, and a state from chunk to chunk.
+    This is [linear attention](../transformers/variants/linear_attention.py) without its feature map
+    and its division: $C$ are the queries, $B$ the keys, $\Delta x$ the values, and $L$ stands where
+    the causal mask has ones. The paper calls it a *duality*: the same results can be had by a scan,
+    which is linear in the length of the text, or by a product, which is quadratic but suits a GPU.
+    The best of both: products inside chunks, and a state from chunk to chunk.
 
     ### From a scan to a product
 

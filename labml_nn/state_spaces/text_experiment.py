@@ -146,8 +146,8 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
         The scan goes from left to right, and the convolution has its zeros in front of the text.
 
     ??? question "There is a positional encoding in the model. Is it of any use now?"
-        The scan has an order anyway: what is older has decayed more. Mamba's paper has none. Try it
-        without.
+        It isn't needed to know the order: what is older has decayed more. Mamba's paper has none.
+        Whether it still helps here, we haven't measured. Try it without.
     """
     # Random letters, since an untrained model predicts them as well as any others.
     model = language_model(n_vocab, seq_len, mamba2)

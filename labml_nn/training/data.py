@@ -213,7 +213,8 @@ def example(
         - [ ] The end of the plays is harder, so the loss is more honest.
             - Whether it is harder is luck. What counts is what the model has seen of it.
         - [x] Neighbouring lines belong together, and a model could remember the scene of a line.
-            - Yes. The split keeps scenes apart, so remembering them doesn't lower the loss.
+            - Yes. The split cuts one scene in two and keeps all others apart, so remembering a
+              scene hardly lowers the loss.
         - [ ] Windows would be cut at the ends of lines.
             - Windows begin and end anywhere, in the middle of lines too.
         - [ ] A split by lines takes more memory.

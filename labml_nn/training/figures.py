@@ -84,7 +84,7 @@ class LiveFigure:
         # When to draw again: at once.
         self.due = time.monotonic()
 
-        # In a notebook, and only there, `display` is one of the built-in functions.
+        # IPython makes `display` one of the built-in functions, in a notebook and on its terminal.
         display = getattr(builtins, "display", None)
         self.shown = display and display(figure, display_id=True)
 

@@ -11,12 +11,12 @@ each position. This is called *teacher forcing*, and it saves a lot of work. It 
 answers stand in the input, one position further on, and only the causal mask keeps the model from
 looking them up.
 
-If anything lets the future through, training finds it. The loss falls below that of every correct
-model, and nothing looks wrong until the model writes. Then there is no future to look at, and what
-it writes is gibberish. In [our collection of mistakes](../transformers/mistakes/__init__.py), one
-`view` in place of a transpose reaches a loss of
-[1.199](../../results/mistakes.json#tables.mistakes.ViewForSplit.printed). Its honest loss is
-[4.089](../../results/mistakes.json#tables.mistakes.ViewForSplit.honest).
+If something lets the future through, training usually finds it. Then the loss can fall below that
+of every correct model, and nothing looks wrong until the model writes. There is no future to look
+at then, and what it writes can be gibberish. In [our collection of
+mistakes](../transformers/mistakes/__init__.py), one `view` in place of a transpose reaches a
+loss of [1.199](../../results/mistakes.json#tables.mistakes.ViewForSplit.printed). Its honest loss
+is [4.089](../../results/mistakes.json#tables.mistakes.ViewForSplit.honest).
 
 **In:** a model and a validation text. **Out:** two losses of the same predictions. The *honest*
 loss is computed as the model is used: for each prediction the model gets the characters before it

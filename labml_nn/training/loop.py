@@ -21,7 +21,8 @@ better weights.
 Does the loop work? The best test of a loop is a model whose result is known. A table with a row of
 logits for each letter can learn [letter pairs](counting.py#count_pairs) and nothing else. Counting
 gives it a loss of [2.482](../../results/counting.json#values.pairs); this loop reaches
-[2.492](../../results/counting.json#values.learned) in 2,000 steps, starting from guessing.
+[2.492](../../results/counting.json#values.learned) in 2,000 steps, from a table of zeros, with a
+learning rate of 0.03 and no weight decay.
 """
 
 import math

@@ -1,13 +1,13 @@
 r"""
 ---
 title: Progress
-summary: A bar on a terminal and in a notebook, a few lines in a log file.
+summary: A bar on a terminal, a few lines in a log file.
 ---
 
-Training takes minutes, and you want to see that something is happening. On a terminal and in a
-notebook, a bar from [tqdm](https://tqdm.github.io) shows how far the training is, and how long it
-will take. In a file, such a bar would be a heap of control characters; there, each evaluation makes
-one line and nothing else is written.
+Training takes minutes, and you want to see that something is happening. On a terminal, and with
+`bar=True` in a notebook, a bar from [tqdm](https://tqdm.github.io) shows how far the training is,
+and how long it will take. In a file, such a bar would be a heap of control characters; there, each
+evaluation makes one line and nothing else is written.
 """
 
 from collections.abc import Iterable

@@ -5,11 +5,11 @@ summary: Four rules make a loss comparable, and each of them can be tested from 
 know: leaks.py
 ---
 
-A [loss](averaging.py) says how good a model is only if nobody has helped it. In the spring of 2026
+A loss says how good a model is only if nobody has helped it. In the spring of 2026
 a contest for small models closed entries that had: some [learned a token before they predicted
 it](../transformers/mistakes/measuring.py), and the probabilities of others summed to more than one.
-Its participants wrote down [what makes a score
-valid](https://github.com/openai/parameter-golf/pull/1017).
+One of its participants wrote down [what makes a score
+valid](https://github.com/openai/parameter-golf/issues/1017).
 
 So let a measurement hand in no loss at all. It hands in what it predicted, a *distribution* for
 each token, and the loss is computed here. That leaves four rules:
@@ -59,7 +59,8 @@ def broken_rules(
     r"""
     ## The rules that a measurement breaks
 
-    `tokens` can be a short piece of the text, `[n_tokens]`: it is measured twice for each place.
+    `tokens` can be a short piece of the text, `[n_tokens]`: it is measured twice for each of
+    `n_places`, which are evenly spaced. What is wrong between two of them can stay hidden.
     """
     # More or fewer rows than tokens: nothing else can be compared then. The first token has no row,
     # because nothing comes before it.
@@ -68,10 +69,10 @@ def broken_rules(
     if list(probabilities.shape) != wanted:
         return [f"one distribution for each token: {list(probabilities.shape)}, not {wanted}"]
 
-    # Negative numbers could make up for too large ones.
     broken = []
 
     # With a share of 1.1 for each token all losses would be lower by $\ln 1.1$, for nothing.
+    # Negative numbers could make up for too large ones, so they are refused, too.
     sums = probabilities.sum(dim=1)
     if (probabilities < 0).any() or not torch.allclose(sums, torch.ones_like(sums), atol=NEAR):
         broken.append(f"it sums to one: one of the sums is {sums[(sums - 1).abs().argmax()]:.3f}")
@@ -80,7 +81,8 @@ def broken_rules(
     for place in spread(len(tokens) - 1, n_places):
         before = probabilities[: place + 1]
 
-        # Each of them becomes another one, so a measurement that looks at any of them shows it.
+        # Each of them becomes another one, so a prediction up to here that looks at any of them
+        # changes.
         other = tokens.clone()
         other[place + 1 :] = (other[place + 1 :] + 1) % n_vocab
         if not torch.allclose(measure(other)[: place + 1], before, atol=NEAR):
@@ -117,7 +119,7 @@ def too_early(tokens: Tensor, n_vocab: int) -> Tensor:
 
     Each prediction has counted what it is about.
     """
-    # One row further. Nothing else has changed.
+    # One token further. (The first one is no longer counted.)
     return counting(torch.cat([tokens[1:], tokens[-1:]]), n_vocab)
 
 

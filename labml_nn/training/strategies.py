@@ -141,7 +141,8 @@ class Sampling:
         if self.top_k:
             logits = keep_top_k(logits, self.top_k)
 
-        # With the defaults, these two would keep everything, so their work is saved.
+        # The defaults keep everything. Then both are skipped: $\ln 0$ would be an error, and at 1
+        # rounding could remove tokens that are very unlikely.
         if self.top_p < 1:
             logits = keep_top_p(logits, self.top_p)
         if self.min_p > 0:

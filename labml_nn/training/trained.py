@@ -19,8 +19,8 @@ with your own text.
 shape, and one *scale* for each row.
 
 Think of a map. Its scale turns centimetres on the paper into kilometres, and each sheet has the
-scale that suits its country. A row of a weight matrix is a sheet: its largest number becomes 127,
-and the others are measured in the same unit.
+scale that suits its country. A row of a weight matrix is a sheet: its largest number becomes 127
+or -127, and the others are measured in the same unit.
 
 $$
 q_{ij} = \operatorname{round}\left(\frac{w_{ij}}{s_i}\right)
@@ -49,7 +49,7 @@ def quantise(weights: Tensor) -> tuple[Tensor, Tensor]:
 
     The whole numbers, `[rows, columns]`, and the scales, `[rows]`.
     """
-    # The largest number of each row, whatever its sign, becomes 127. So -128 is not used,
+    # The largest number of each row becomes 127, or -127 if it is negative. So -128 is not used,
     # and the numbers are as good below zero as above.
     scale = weights.abs().amax(dim=1) / 127
 
@@ -138,7 +138,7 @@ def example(rows: int = 5, columns: int = 7) -> tuple[Tensor, ...]:
     ??? question "How many bytes does a matrix of 512 rows and 128 columns take?"
         65,536 for the numbers and 2,048 for the scales, where it was 262,144.
 
-    ??? question "Leave out `round()`. What happens to the weights, and which test notices?"
+    ??? question "Leave out `round()`. What happens to the weights, and what test notices?"
         The conversion to whole numbers cuts off what is behind the point, so every weight moves
         towards zero, by up to a whole scale. The test that each number is the nearest multiple of
         the scale notices.

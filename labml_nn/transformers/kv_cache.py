@@ -239,7 +239,7 @@ def example(
         2 · 32 · 4,096 · 2 bytes are half a megabyte for each token, and 4 GiB for all of them. That
         is why heads [share their keys](memory/grouped_query.py).
 
-    ??? question "Take the first rows of the mask instead of the last. Which test notices?"
+    ??? question "Take the first rows of the mask instead of the last. What test notices?"
         Every shape is right. Only the comparison with the model without a cache notices.
     """
     # An even number of features for the sines and cosines, and two layers.

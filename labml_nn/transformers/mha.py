@@ -270,7 +270,7 @@ def example(
     ??? question "Which is 1: `attn.sum(0)` or `attn.sum(1)`?"
         `attn.sum(1)`, over keys. The other axis is a [mistake](mistakes/axes.py): queries compete.
 
-    ??? question "The mask is `torch.ones(n, n, 1, dtype=torch.bool).tril()`. Which test notices?"
+    ??? question "The mask is `torch.ones(n, n, 1, dtype=torch.bool).tril()`. What test notices?"
         Every shape is right. Only this notices: change the last token; no earlier output may move.
     """
     # One module for both calls; the second one would usually have its own.

@@ -224,7 +224,7 @@ def example(
         At none, because $2 \pi$ is no whole number. Position 44 is close, since $44 \approx 7
         \cdot 2\pi$.
 
-    ??? question "Make `positions` a row of zeros in `sinusoidal_positions`. Which test notices?"
+    ??? question "Make `positions` a row of zeros in `sinusoidal_positions`. What test notices?"
         Not those of shapes and types. Those do that compute the encodings in another way, as
         complex numbers for one, or that shuffle a sequence. A model trained like this knows no
         positions, and its loss is higher.

@@ -144,7 +144,8 @@ class EncoderDecoder(nn.Module):
 
         Logits for the token after each of the target.
         """
-        # A token sees those before it. That hides the padding as well, which stands at the end.
+        # A token sees itself and those before it. That hides the padding as well, which stands at
+        # the end.
         mask = causal_mask(len(target)).to(target.device)
 
         # Tokens and positions, as in the encoder, from the same table.
@@ -205,8 +206,8 @@ def translate(model: EncoderDecoder, source: Tensor, start: int, end: int, n_tok
     # Read once: the source doesn't change while we write. Only the decoder runs for each new token.
     memory, visible = model.encode(source)
 
-    # Each translation begins with the start token, `[1, batch_size]`, and none has ended. From the
-    # source these two take the length of the batch, and the device.
+    # Each translation begins with the start token, `[1, batch_size]`, and none has ended. Both
+    # tensors take the batch size and the device from the source.
     target = torch.full_like(source[:1], start)
     done = torch.zeros_like(source[0], dtype=torch.bool)
     for _ in range(n_tokens):

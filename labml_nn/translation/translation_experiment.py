@@ -108,7 +108,7 @@ def fit(
     r"""
     ## Training
     """
-    # A step sees 32 pairs. After 500 steps the model has seen 16,000 of the 328,720 pairs.
+    # A step sees 32 pairs, so 500 steps see 16,000, some of them twice, of 328,720.
     pairs = DatePairs(days, 32, seed)
 
     # The [loop](../training/loop.py#train) of the other lessons: what it calls inputs are sources.

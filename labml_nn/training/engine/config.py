@@ -59,7 +59,8 @@ class TrainConfig:
     weight_decay: float = setting(0.1, "weight decay of matrices")
     clip: float = setting(1.0, "greatest length of all gradients together")
 
-    # What is left open here is [decided](distributed.py#place) by the hardware, and kept.
+    # Left open, the precision is [decided](distributed.py#decide) by the hardware, and kept. The
+    # device may be another one when the run goes on.
     device: str = setting("auto", "auto, cpu, cuda or mps")
     precision: str = setting("auto", "auto, float32, bfloat16 or float16")
 
@@ -78,8 +79,8 @@ class TrainConfig:
     seed: int = setting(1, "random seed of weights, batches and sample")
 
     def __post_init__(self) -> None:
-        # Here, before anything is computed. “--steps 0” would else be a run without a loss, which
-        # fails when the loss is printed.
+        # Here, before anything is computed. “--steps 0” would otherwise be a run without a loss,
+        # which fails when the loss is printed.
         for name in ("steps", "batch_size", "seq_len", "micro_batches"):
             self.check(name, "at least 1", getattr(self, name) >= 1)
         for name in ("record_every", "evaluate_every", "save_every"):

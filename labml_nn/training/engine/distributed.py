@@ -24,8 +24,8 @@ views.
 * The *replica* is what the loop calls: the same weights, data parallel, sharded or compiled. If
   nothing of that is asked for, it is the model itself.
 
-Why two? A wrapper changes the names of the weights, and compiled code is made again for each new
-length of a sequence. A sample has another length at each token.
+Why two? A wrapper changes the names of the weights, and a compiled model is compiled again when the
+length of the sequence changes for the first time. A sample has another length at each token.
 
 With [several processes](processes.py), each step is the one that a single process would have made,
 in less time. `batch_size` is that of all processes together. Two processes with half a batch each
@@ -34,7 +34,8 @@ stay the same, and a run may be resumed with another number of processes. Only d
 other numbers.
 
 All processes read the text, evaluate and sample, each for itself. That takes as long as if one
-did it, and no process waits for another. Only rank 0 prints, records and saves.
+did it. They talk only to agree on the loss, and with shards, to gather the weights. Only rank 0
+prints, records and saves.
 
 The tests run two processes on one CPU: their losses are those of one process. **On several GPUs it
 was not tried.**
@@ -65,8 +66,9 @@ def decide(config: TrainConfig) -> tuple[TrainConfig, torch.device, torch.dtype]
 
     Settings may leave the hardware open: `device`, `precision` and `compile` have a value that
     means *whatever is best here*, and `cuda_graph` means *where there is a GPU for it*. From here
-    on the configuration says what was chosen. Precision and compiling change the numbers, so a run
-    that is resumed on another machine can't choose others.
+    on the configuration says which precision was chosen, and whether to compile. Both change the
+    numbers, so a run that is resumed on another machine can't choose others. (`device` stays as it
+    was given.)
     """
     # The lessons choose, and they know no `InputError`.
     with checking_input():
@@ -87,7 +89,7 @@ def decide(config: TrainConfig) -> tuple[TrainConfig, torch.device, torch.dtype]
     # As a name, because settings are numbers and texts.
     precision = str(dtype).removeprefix("torch.")
 
-    # `auto` is replaced, so that each record and checkpoint tells the truth.
+    # The precision “auto” is replaced, so that each record and checkpoint tells the truth.
     config = replace(
         config,
         precision=precision,

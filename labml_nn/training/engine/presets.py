@@ -181,8 +181,8 @@ def with_part(config: PartsConfig, n_vocab: int) -> nn.Module:
     # runs differ in the part alone.
     model = classic(config, n_vocab)
 
-    # Only now, because there are twenty pages and one of them is needed. Its name was checked when
-    # the configuration was made.
+    # Only now, because there are more than twenty pages and one of them is needed. Its name was
+    # checked when the configuration was made.
     page = importlib.import_module(f"labml_nn.transformers.{PARTS[config.part]}")
     known = sizes(config)
 

@@ -21,8 +21,8 @@ training](distributed.py) is what they do together; this page is how they talk.
 them.
 
 Processes wait for each other whenever they talk. If one of them takes another branch, the others
-wait forever, and no error tells. So all of them run the same lines, and whatever only one can know,
-a signal, a random name, is shared before anybody acts on it.
+wait until PyTorch gives up, which takes half an hour. So all of them run the same lines, and
+whatever only one can know, a signal, a random name, is shared before anybody acts on it.
 
 The backend is gloo for tensors on a CPU and NCCL on GPUs. The tests run two processes with gloo on
 one machine. **NCCL and several machines were not tried.**
@@ -135,8 +135,8 @@ def any_rank(flag: bool) -> bool:
     r"""
     ## Is it true on any rank?
 
-    If one process stopped alone, the others would wait for its gradients forever. With this, all of
-    them stop.
+    If one process stopped alone, the others would wait for its gradients until PyTorch gives up.
+    With this, all of them stop.
     """
     if world_size() == 1:
         return flag

@@ -14,8 +14,9 @@ A run is one folder with everything about it:
 * “checkpoints”: the newest two, and the one with the lowest validation loss
 * “history.jsonl”: [what was measured](records.py)
 * “result.json” and “losses.svg”, when it is done
+* “tokenizer.json” with byte pairs, and the folder “labml” with `--labml`
 
-This folder is all that `--resume` needs. The text is looked up where it was, and must be the same
+Besides this folder, `--resume` needs the text. It is looked up where it was, and must be the same
 to the last character. A resumed run must go on with the settings, the preset and the text that it
 began with. Otherwise the first half of its curve belongs to one experiment and the second half to
 another, and no number tells. So whatever contradicts “run.json” is an
@@ -113,7 +114,7 @@ def resumed_config(
             f"{', '.join(sorted(unknown))}"
         )
 
-    # You may say the same once more. `auto` was decided when the run began, so it says nothing.
+    # You may say the same once more. `auto` leaves a choice open, so it contradicts nothing.
     for name, value in given.items():
         if name not in MAY_CHANGE and value not in ("auto", config[name]):
             raise InputError(

@@ -5,9 +5,9 @@ summary: Any text becomes tokens, in one part to train on and one to measure wit
 ---
 
 A model can be trained on any text. [Tiny Shakespeare](../data.py#tiny_shakespeare) comes with the
-package, a file is read with `--text`, and `--corpus python` is Python's own library, which is
-always there. With `--n-vocab` its tokens are byte pairs in place of characters. A text that is
-larger than the memory is read from [a file of tokens](token_file.py).
+package, a file is read with `--text`, and `--corpus python` is Python's own library, which
+nearly every installation has. With `--n-vocab` its tokens are byte pairs in place of characters. A
+text that is larger than the memory is read from [a file of tokens](token_file.py).
 
 **In:** a text. **Out:** its tokens in two parts, one to train on and one to measure with, and all
 that a run has to know about them.

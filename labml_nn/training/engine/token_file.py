@@ -246,7 +246,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description="Write a file of tokens.",
     )
 
-    # It is read three times, so it can't come from a pipe.
+    # It is read two or three times, so it can't come from a pipe.
     parser.add_argument("text", type=Path, help="a file in UTF-8, of any length")
     parser.add_argument("tokens", type=Path, help="the file to write")
     parser.add_argument(

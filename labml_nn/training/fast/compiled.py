@@ -42,7 +42,7 @@ def between_products(x: Tensor, bias: Tensor, stream: Tensor) -> Tensor:
     sizes](../../../results/fast_parts.json#figures.small_operations)
 
     As long as the tensors fit in the processor's cache, reading them again is cheap. Then compiled
-    code gains nothing: here it is even slower, by a tenth to a third. With 49,152 tokens they don't
+    code gains nothing: here it is even slower, by 9 to 36 %. With 49,152 tokens they don't
     fit, and compiled code is more than three times as fast.
     """
     # Add the bias, and the activation.

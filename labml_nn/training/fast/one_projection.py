@@ -118,7 +118,7 @@ def example(
     ??? question "`unflatten` with the heads first, `(heads, 3, d_k)`, and `permute` to match?"
         Weights that were trained with the other order would give queries where keys belong. A new
         model would train just as well: the order is a convention. (If you change `unflatten` alone,
-        `q, k, v =` fails: it finds as many parts as there are heads.)
+        `q, k, v =` finds as many parts as there are heads: with three heads, nothing fails.)
 
     ??? question "Grouped queries have fewer heads of keys. Can they have one projection?"
         Yes: the matrix is less than three times as high, and its result is split into parts of

@@ -205,7 +205,7 @@ def example(
     ??? question "Two heads of a group have the same query projection. What follows?"
         They have equal weights and equal values, so they give the same answer: one head, twice.
 
-    ??? question "Use “repeat” for `repeat_interleave`. Which test notices?"
+    ??? question "Use “repeat” for `repeat_interleave`. What test notices?"
         Shapes and training don't. The comparisons with Llama and with PyTorch's kernel do: their
         groups are neighbours.
     """

@@ -241,7 +241,7 @@ def example(
         It gets one query at a time, and the cache holds what this query may see: the future isn't
         there yet, and what has left the window is overwritten.
 
-    ??? question "Leave the causal mask out. Which test notices?"
+    ??? question "Leave the causal mask out. What test notices?"
         The comparisons with a loop and with Mistral. Change the last token, and earlier outputs
         move: distances into the future are negative, so every window holds them.
     """

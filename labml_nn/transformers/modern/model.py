@@ -231,7 +231,7 @@ def example(
         second step the head isn't zero any more, and the embedding, its `Smear` and the last matrix
         of each part begin to learn. The matrices before those follow in the third.
 
-    ??? question "Write `F.pad(x[1:], (0, 0, 0, 0, 0, 1))` in `Smear`. Which test notices?"
+    ??? question "Write `F.pad(x[1:], (0, 0, 0, 0, 0, 1))` in `Smear`. What test notices?"
         Every shape is right, and the loss becomes wonderful: each token sees the next one. Change
         the last token, and the output before it moves. But a fresh model passes, since its `share`
         is zero: give it random numbers first.

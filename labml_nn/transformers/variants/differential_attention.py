@@ -242,7 +242,7 @@ def example(
         The two maps are alike at the start, so nearly everything cancels: the head's result
         and its gradients are small.
 
-    ??? question "Take the root of `d_k` in place of `d_half`. Which test notices?"
+    ??? question "Take the root of `d_k` in place of `d_half`. What test notices?"
         Only the comparison with DiffLlama. All shapes stay, and so do the sums of the weights.
     """
     # An even width, to be cut into halves.

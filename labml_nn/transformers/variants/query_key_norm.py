@@ -198,7 +198,7 @@ def example(
         of the angle. The paper starts its temperature at $\log_2(L^2 - L)$ for texts of length
         $L$, which is 12 for 64 positions.
 
-    ??? question "Normalise all heads together, before they are split. Which test notices?"
+    ??? question "Normalise all heads together, before they are split. What test notices?"
         The comparisons with Qwen3 and with PyTorch's kernel, where each head is normalised on its
         own.
     """

@@ -171,7 +171,7 @@ def example(
         Its score is at least $-2$ and the seven others are at most 2, so the weight is at least
         $1 / (1 + 7 e^4) = 0.0026$. With $c = 50$ this limit is too small to matter.
 
-    ??? question "Cap the scores after the mask, with a cap of 2. Which test notices?"
+    ??? question "Cap the scores after the mask, with a cap of 2. What test notices?"
         The comparison with Gemma 2, and any that sums the weights. A hidden score is now $-2$. Next
         to visible scores of 1 and 2 (capped 0.92 and 1.52) it takes 0.02 of the weight. [Multi-head
         attention](../mha.py) then sets that to zero, so the rest no longer sums to one. With
