@@ -54,6 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         error.show()
         return error.exit_code
+    except OSError as error:
+        where, what = error.filename or "literate", error.strerror or error
+        _say(Problem(str(where), 1, f"can't be read or written: {what}."))
+        return 1
     except click.Abort:
         return 130
     return 0
@@ -87,7 +91,7 @@ def _choose(loaded: Site, paths: Sequence[str]) -> list[Source]:
         }
         if not matching:
             packages = ", ".join(loaded.settings.sources)
-            sentence = f"is no page; pages are the files of {packages}."
+            sentence = f"is no page; pages are the files of {packages} that have a text."
             raise LiterateError([Problem(path, 1, sentence)])
         chosen.update(matching)
     return list(chosen.values())
@@ -114,7 +118,8 @@ def _check(paths: Sequence[str]) -> None:
     sources = _choose(loaded, paths)
     measured = site.measurements(loaded, sources, _say)
     pages = [*site.pages(loaded, sources, measured)]
-    pages += [] if paths else site.documents(loaded)
+    # What two pages say of the same term, only the list of all terms can tell.
+    pages += [] if paths else [*site.documents(loaded), *site.made_pages(loaded)]
     problems = [problem for page in pages for problem in page.problems]
     if problems:
         raise LiterateError(problems)

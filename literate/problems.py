@@ -22,7 +22,7 @@ class Problem:
     r"""
     ## One problem
 
-    * `path` is the file as the author knows it, relative to where the command runs
+    * `path` is the file as the author knows it, relative to the root of the project
     * `line` is the line of the file, counted from one
     * `sentence` says what is wrong and, where that is not obvious, what to do
     """

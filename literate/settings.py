@@ -30,14 +30,14 @@ class Settings:
     r"""
     ## The settings
 
-    * `root` is the folder of `pyproject.toml`; the others are paths from there
+    * `root` is the folder of `pyproject.toml`; paths in the others begin there
     * `sources` maps each package to the folder of the site that its pages go to
     * `docs` holds the hand-written pages and pictures
     * `documents` maps hand-written pages that lie elsewhere, such as the changelog, to their pages
     * `notebooks` is where notebooks are written
     * `results` holds the [results](results/records.py) that programs have written
-    * `sequels` maps the name of a function to the page that goes on, in its
-      [notebook](takeaway/notebook.py), where a page with such a function ends
+    * `sequels` maps the name of a function to a page: the notebook of a page that defines such a
+      function ends with the last part of that page's [notebook](takeaway/notebook.py)
     * `machinery` are patterns of paths, of programs that nobody copies out of their package, so
       their pages have no [notebooks](takeaway/notebook.py)
     * `exercises` is a file with lines that a reader should [write](takeaway/exercises.py) in a
@@ -78,6 +78,20 @@ class Settings:
     katex: str = ""
     store: str = ".cache/literate"
     strict: bool = True
+
+    def refuse_sources(self, folder: Path) -> None:
+        r"""
+        ### Write to no folder that pages are made from
+
+        What is written there could take the place of a file that somebody has written.
+        """
+        full = folder.resolve()
+        for name in (*self.sources, self.docs):
+            own = (self.root / name).resolve()
+            # A package can be the whole project, with room for other folders.
+            if own != self.root.resolve() and full.is_relative_to(own):
+                sentence = f"is in `{name}`, whose files are the author's; name another folder."
+                raise LiterateError([Problem(str(folder), 1, sentence)])
 
     def judge(self, problems: Iterable[Problem], report: Callable[[str], None]) -> None:
         r"""

@@ -142,6 +142,10 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
         recorded = files.read(settings.root, settings.results)
     except LiterateError as error:
         problems += error.problems
+    for name in settings.compare:
+        if not problems and name not in recorded:
+            sentence = f"`tool.literate.compare` names `{name}`, which is no result."
+            problems.append(Problem("pyproject.toml", 1, sentence))
     made = {uri: name for name, uri in uris.items()}
     pages_of_results = {path: result.uri for path, result in recorded.items()}
     for name, place in (documents | pages_of_results).items():
@@ -406,10 +410,11 @@ def write(
     r"""
     ## Write the pages to a folder
 
-    For any other engine that builds a site from Markdown. Nothing is written when a page has a
-    problem. Files that lie in the folder and are not part of the site stay. The pages are made if
-    they are not given.
+    For any other engine that builds a site from Markdown. Where the settings are strict, nothing is
+    written when a page has a problem, and never in a folder that pages are made from. Files that
+    lie in the folder and are not part of the site stay. The pages are made if they are not given.
     """
+    site.settings.refuse_sources(folder)
     pages_by_uri: dict[str, str | bytes] = {}
     for written in written_pages or correct_pages(site, report):
         pages_by_uri |= {written.uri: written.markdown, **written.files}

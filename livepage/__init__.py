@@ -21,9 +21,10 @@ training ── 8 bits ── safetensors ──────────┘
 
 ## 1. A module becomes a list of operations
 
-A forward pass is, in the end, a few hundred operations on tensors: `linear`, `softmax`, `einsum`.
-`torch.export` calls the module with tensors that have shapes and no numbers, and writes down each
-operation that is called. [The exporter](exporter.py) does so in a [process of its own](child.py):
+A forward pass is, in the end, a hundred operations on tensors, or a few hundred: `linear`,
+`softmax`, `einsum`. `torch.export` calls the module with tensors that have shapes and no numbers,
+and writes down each operation that is called. [The exporter](exporter.py) does so in a [process of
+its own](child.py):
 
 ```python
 program = torch.export.export(module.eval(), inputs, strict=False)
@@ -55,15 +56,17 @@ The interpreter, “assets/interpreter.js”, is a loop over the list:
     }
 ```
 
-“operations” is a table of some seventy functions, one for each operation that any page uses. None
-of them has a loop over numbers. Those loops are the kernels of [the editor](edit/__init__.py): C
+“operations” is a table of seventy functions, one for each operation; the pages use 59. None of them
+has a loop over numbers. Those loops are the kernels of [the editor](edit/__init__.py): C
 that is compiled to WebAssembly, where a matrix product takes four numbers at a time. “kernels.js”
 calls them. “tensors.js” has what the operations need: shapes, and the distances in memory from one
 element to the next, so that most changes of a shape copy nothing. “after” sees each value, which is
 how the panel shows it, and may change it, which is how a head is knocked out.
 
-A test runs all graphs in Node at four lengths. The largest difference from PyTorch is a millionth
-of the largest value. And it makes every operation wrong once, to see that the test would notice.
+A test runs all graphs in Node at four lengths. On all pages but one, the largest
+difference from PyTorch is a millionth of the largest value. Linear attention divides by small sums,
+which magnifies what is rounded: there it is 0.4 %. And the test makes every operation wrong once,
+to see that the test would notice.
 
 ## 4. A line is a step
 
@@ -92,6 +95,7 @@ A table in `pyproject.toml` names the model of each page, and a function that ma
 ```toml
 [tool.literate.live]
 package = "my_package"
+text = "Once upon a time"
 maker = "my_package.models:make"
 record = "results/live.json"
 weights = "results/weights"
@@ -132,5 +136,5 @@ A page runs if a trained model can have its module in it. These can't, or not ye
 * [Training](../labml_nn/training/__init__.py), [optimizers](../labml_nn/optimizers/muon.py),
   experiments, ablations and the course: they change weights, and a graph has the forward pass only.
 
-All of them show the recorded run of their example, which needs no graph.
+Those that have an example show its recorded run, which needs no graph.
 """

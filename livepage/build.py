@@ -232,7 +232,9 @@ class Live:
             with child:
                 said = child.stderr.read().strip()
             if child.returncode:
-                failed.append(said.splitlines()[-1])
+                # One that is killed says nothing.
+                last = said.splitlines()[-1:] or [f"its process ended with {child.returncode}"]
+                failed += last
         if failed:
             raise LiveError(f"a model can't be exported: {failed[0]}")
 

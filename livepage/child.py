@@ -6,8 +6,8 @@ summary: PyTorch runs in a process of its own, which ends when the graphs are wr
 
 A build imports no PyTorch and runs no code of a page. It starts this program, which does both.
 
-**In**, as JSON on standard input: a list of exports. **Out:** a graph, with [places](places.py) for
-lines, and its constants for each, in the files that the list names.
+**In**, as JSON on standard input: a list of exports. **Out:** for each of them a graph, with
+[places](places.py) instead of lines, and its constants, in the files that the list names.
 """
 
 import json

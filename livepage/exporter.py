@@ -4,10 +4,11 @@ title: From a Module to a Graph
 summary: torch.export traces a module, and each operation keeps its line of the source.
 ---
 
-A browser has no Python and no PyTorch. What a module does to one text is a list of some fifty
-different operations on tensors, though, and `torch.export` writes that list down: it calls the
-module with tensors that have a shape and no numbers, and notes each operation. It also notes *where
-in the source* the operation was called. So a page can show the line that is at work.
+A browser has no Python and no PyTorch. What a module does to one text is a list of a
+hundred operations on tensors or more, of some twenty kinds, and `torch.export` writes that list
+down: it calls the module with tensors that have a shape and no numbers, and notes each operation.
+It also notes *where in the source* the operation was called. So a page can show the line that is at
+work.
 
 **In:** a module, and a function that makes inputs of any length. **Out:** the graph as what JSON
 can hold, and the constants that it needs. A node of the graph:
@@ -149,7 +150,7 @@ class Export:
             program = torch.export.export(module.eval(), inputs, strict=False)
 
             # Without a table of decompositions, `linear` or `softmax` stay whole, as they are in
-            # the source. What remains of it is that no operation writes into its argument.
+            # the source. All that this call still does: no operation writes into its argument.
             program = program.run_decompositions({})
 
         # Placeholders of the graph are parameters, other constants, and the inputs.

@@ -17,9 +17,9 @@ __literate__(57, None, "x", x)
 return __literate__(58, "Encoder.forward", "return", x)
 ```
 
-A statement that raises an exception records nothing, and all lines keep their numbers. What a loop
-goes through is handed over as well, so that the recorder knows
-[which pass](calls.py) a line is in.
+A statement that raises an exception doesn't record what it would have bound, and all lines keep
+their numbers. What a loop goes through is handed over as well, so that the recorder knows [which
+pass](calls.py) a line is in.
 """
 
 import ast

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Later
-summary: While a site is served, graphs are exported behind the author's back.
+summary: While a site is served, graphs are exported in the background.
 ---
 
 A page is wanted as soon as its file is saved. A model that contains the saved code takes seconds to

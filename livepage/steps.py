@@ -28,15 +28,24 @@ def statements(source: str) -> dict[int, tuple[int, str]]:
     found = {}
     for node in ast.walk(ast.parse(source)):
         targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
-        bound = ", ".join(ast.unparse(target) for target in targets if target is not None)
+        bound = ", ".join(_spelled(target) for target in targets if target is not None)
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr):
             for line in range(node.lineno, node.end_lineno + 1):
-                found[line] = (node.lineno, bound.strip("()") or "return")
+                found[line] = (node.lineno, bound or "return")
 
         # Only the head of a loop belongs to it; the lines inside are statements themselves.
         elif isinstance(node, ast.For | ast.comprehension) and hasattr(node, "lineno"):
-            found[node.lineno] = (node.lineno, bound.strip("()"))
+            found[node.lineno] = (node.lineno, bound)
     return found
+
+
+def _spelled(target: ast.expr) -> str:
+    r"""
+    Several names need no parentheses around them.
+    """
+    if isinstance(target, ast.Tuple):
+        return ", ".join(map(ast.unparse, target.elts))
+    return ast.unparse(target)
 
 
 def layer_of(module: str) -> int | None:

@@ -5,7 +5,7 @@ summary: A matrix as whole numbers from -127 to 127, with one scale for each row
 ---
 
 The weights of a small transformer are 3.2 MB in 32 bits. A browser should not fetch so much to show
-one page. In 8 bits they are 0.8 MB.
+one page. In 8 bits they are less than 0.9 MB.
 
 A row of a matrix is divided by its *scale*, which makes its largest number 127, and rounded. Each
 row has a scale of its own, so that a row of small numbers isn't rounded to zeros for the sake of a

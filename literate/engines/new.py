@@ -47,6 +47,9 @@ def plan(settings: Settings, wanted: str) -> tuple[dict[str, str], str]:
         sentence = f"`{inside}` is no section yet; write the page of it, `{inside}/__init__.py`."
         raise _refusal(wanted, sentence)
     name = "".join(word.capitalize() for word in stem.split("_"))
+    # `None`, `True` and `False` are keywords with a capital.
+    if keyword.iskeyword(name):
+        raise _refusal(wanted, f"`{name}` can't be the name of a class; name the page otherwise.")
     words = {
         "title": stem.replace("_", " ").strip().capitalize(),
         # The page imports a `Tensor` of its own.

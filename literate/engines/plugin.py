@@ -117,7 +117,8 @@ class LiteratePlugin(BasePlugin):
         r"""
         ### Add the pages and what they need
 
-        A problem on any page stops the build, strict or not: a page that is wrong is not published.
+        A problem on any page stops the build, whether MkDocs is strict or not, unless the settings
+        of literate say `strict = false`.
         """
         self.standing.put_back(Path(config.site_dir))
         try:

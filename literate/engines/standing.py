@@ -26,6 +26,8 @@ class Standing:
     def __init__(self) -> None:
         self.paths: set[str] = set()
         self.made_from: dict[str, object] = {}
+        # Another folder of that name is somebody else's.
+        self.is_away = False
 
     def take_away(self, folder: Path) -> None:
         r"""
@@ -34,14 +36,16 @@ class Standing:
         if self.paths and not _aside(folder).exists():
             folder.rename(_aside(folder))
             folder.mkdir()
+            self.is_away = True
 
     def put_back(self, folder: Path) -> None:
         r"""
         ### After that
         """
-        if _aside(folder).exists():
+        if self.is_away:
             folder.rmdir()
             _aside(folder).rename(folder)
+            self.is_away = False
 
     def has(self, folder: Path, path: str, origin: object) -> bool:
         r"""

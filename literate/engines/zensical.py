@@ -46,11 +46,16 @@ def build(loaded: Site, destination: Path, report: Callable[[str], None]) -> Non
     Strictly: what it warns of stops the build. The folder `destination` is replaced only when all
     has gone well.
     """
-    if destination.is_dir() and any(destination.iterdir()):
-        if not (destination / "index.html").is_file():
-            sentence = "is no site, which a new one could take the place of; name another folder."
-            raise LiterateError([Problem(str(destination), 1, sentence)])
     root = loaded.settings.root
+    loaded.settings.refuse_sources(destination)
+    # Of a link, the folder that it leads to is replaced.
+    target = destination.resolve()
+    if root.is_relative_to(target):
+        sentence = "holds this project, which a site would take the place of; name another folder."
+        raise LiterateError([Problem(str(destination), 1, sentence)])
+    if target.exists() and not _is_site(target):
+        sentence = "is no site, which a new one could take the place of; name another folder."
+        raise LiterateError([Problem(str(destination), 1, sentence)])
     known = read(root / _SETTINGS)
     address = known.get("site_url") or ""
     folder = root / loaded.settings.store / "zensical"
@@ -74,8 +79,17 @@ def build(loaded: Site, destination: Path, report: Callable[[str], None]) -> Non
         # It would name no page.
         (folder / "site" / "sitemap.xml").unlink(missing_ok=True)
     site.put(folder / "site", site.for_programs(loaded, pages))
-    shutil.rmtree(destination, ignore_errors=True)
-    shutil.move(folder / "site", destination)
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.move(folder / "site", target)
+
+
+def _is_site(folder: Path) -> bool:
+    r"""
+    Whether this tool has built what is there: an empty folder, or one with its styles.
+    """
+    return folder.is_dir() and (
+        not any(folder.iterdir()) or all((folder / sheet).is_file() for sheet in site.SHEETS)
+    )
 
 
 def derived(known: Mapping[str, Any], root: Path, folder: Path) -> dict[str, Any]:

@@ -8,8 +8,8 @@ summary: The example of a page runs in a child process, and every tensor gets it
   sizes.
 * [instrument](../../livepage/instrument.py): a module is compiled so that every tensor it binds or
   returns is handed to a recorder.
-* [child](child.py): "The process that runs pages: started once, asked often, stopped when it must
-  be."
+* [child](child.py): the process that runs pages: started once, asked often, stopped when it must
+  be.
 * [measured_run](measured_run.py): a child process runs the example of a page and writes down
   every tensor it meets.
 * [store](store.py): what was measured is kept until something that could change it changes.

@@ -20,6 +20,9 @@ summary: Notes and code become one Markdown document a page.
   browser.
 * [lists](lists.py): all terms from A to Z, and all papers by year.
 * [listing](listing.py): the code of a row as HTML, with numbers, links and measured shapes.
+* [forms](forms.py), [scripts](scripts.py): what a reader can choose and run on a page.
+* [differences](differences.py), [changes](changes.py), [elsewhere](elsewhere.py): what a class or a
+  program changes in another one, and where its names are used.
 * [tooltips](tooltips.py): what a page tells when it is asked, kept beside it until then.
 * [exhibit](exhibit.py): a link to a result becomes a checked number, a figure or a table, with
   its run.

@@ -8,8 +8,8 @@ A note floats beside the first line of its code. When it is longer than that cod
 begins lower than its own line; the code is never torn apart. With the next heading both columns
 begin again at one height. So the notes of a method, put together, may be higher than its code, and
 leave the column of code empty. If its docstring is long, the page is shorter when that stands above
-the code, in both columns: as a *band*. A band, too, is a note with a table, a picture, or a formula
-or a block of text that is wider than the column of notes.
+the code, in both columns: as a *band*. A note is also a band if it has a table, a picture, or a
+formula or a block of text that is wider than the column of notes.
 
 How high and how wide a note will be depends on fonts and on the window. An estimate is enough here.
 """
@@ -27,8 +27,8 @@ from literate.reading.rows import Note
 # lines side by side.
 LETTERS, BOTH = 57, 2 * 72
 
-# Letters of a block of text that fit the column of notes, and its width in em of a formula, in a
-# window of 1024 pixels.
+# Letters of a block of text that fit the column of notes, and the width of that column in em, for
+# formulas, in a window of 1024 pixels.
 BLOCK, COLUMN = 44, 20.0
 
 # Heights in pixels: of a line of text or code, of a heading, and of a displayed formula.

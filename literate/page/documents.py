@@ -82,7 +82,9 @@ def _front_matter(
         values = yaml.safe_load("\n".join(lines[1:closing]))
     except yaml.YAMLError as error:
         values = None
-        problems.append(Problem(path, 1, f"the front matter is not YAML: {error}."))
+        mark = getattr(error, "problem_mark", None)
+        sentence = f"the front matter is not YAML: {getattr(error, 'problem', error)}."
+        problems.append(Problem(path, mark.line + 2 if mark else 1, sentence))
     return values if isinstance(values, dict) else {}, closing + 1
 
 

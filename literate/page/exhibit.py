@@ -295,7 +295,7 @@ def spelled(value: Any, digits: int | None = None) -> str:
     r"""
     ## A value as a reader wants it
 
-    A number has `digits` behind the point, or else as many as it has; thousands stand apart.
+    A number has `digits` behind the point, or else six digits in all; thousands stand apart.
     """
     if value is None:
         return "–"

@@ -27,11 +27,14 @@ from literate.python import names_in_notes
 from literate.python.names_in_notes import Names
 from literate.python.references import Network
 from literate.reading import rules
+from literate.reading.front_matter import title_of
 from literate.reading.source import Source
 from literate.settings import Settings
 from livepage.later import Later
 
 _LINKED = re.compile(r"\]\(([^)#\s]+)")
+# A part of another page that stands on this one.
+_SHOWN = re.compile(r'\]\(([^)#\s]+)[^)\s]*\s+"(?:at work|difference)"\)')
 
 
 @dataclass
@@ -67,7 +70,7 @@ class Finished:
         r"""
         ### A page that was made from the same
 
-        Until a new graph is there, which is None, the page keeps the one that it has.
+        `graph` is None while a new one is exported; until then the page keeps its old one.
         """
         before, its_graph, written = self.pages.get(path, (None, None, None))
         return written if origin == before and graph in (None, its_graph) else None
@@ -114,6 +117,18 @@ def made_from(
         [
             (path, [definition.name for definition in links.pages[path].definitions])
             for path in sorted(linked)
+            if path in links.pages
+        ],
+        # What it calls other pages, and what it shows of them.
+        [
+            (path, title_of(links.pages[path]))
+            for path in sorted({reference.path for reference in network.references[source.path]})
+        ],
+        [
+            (path, links.pages[path].text)
+            for path in sorted(
+                posixpath.normpath(posixpath.join(here, to)) for to in _SHOWN.findall(source.text)
+            )
             if path in links.pages
         ],
         [(path, result) for path, result in links.results.items() if path in linked],

@@ -101,7 +101,7 @@ def cut(whole: bytes, face: Face) -> bytes:
     r"""
     ## Cut a face down to the letters of pages
     """
-    # Only who has no cut face yet waits for this import.
+    # This import is slow, and needed only where no cut face is kept yet.
     from fontTools import subset
 
     options = subset.Options(layout_features=list(face.features), hinting=False, flavor="woff2")

@@ -6,7 +6,7 @@ summary: TeX becomes HTML and MathML when the site is built, not in the reader's
 
 [KaTeX](https://katex.org) sets the formulas, in a Node process that lives as long as the build. A
 reader's browser then needs no script for them, nothing moves while the page loads, and a formula
-that is wrong stops the build instead of standing in red on a page.
+that is wrong is named by the build instead of standing in red on a page.
 """
 
 import json

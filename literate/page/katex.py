@@ -28,7 +28,7 @@ def folder(settings: Settings) -> Path:
     r"""
     ## The folder of KaTeX
 
-    Raises [LiterateError](../problems.py#LiterateError) if it is not there and can't be fetched.
+    Raises [LiterateError](../problems.py#LiterateError) if it can't be fetched.
     """
     if settings.katex:
         return settings.root / settings.katex

@@ -62,7 +62,8 @@ class Page:
     * `uri` is where it goes on the site, `transformers/mha.md`
     * `files` go with it, by where they go: its notebook, its snippets, what is
       [told about it](tooltips.py), and its [recorded run](../../livepage/trace.py)
-    * `problems` is what its author has to correct; a site is built only when there are none
+    * `problems` is what its author has to correct; where the settings are strict, a site is built
+      only when there are none
     * `twin` is its [Markdown for programs](../takeaway/twin.py)
     """
 
@@ -394,7 +395,7 @@ def stated(text: str) -> str:
     ## A text for the front matter of a page
 
     Escaped: the templates of the engines take it for HTML. But for apostrophes, which mean nothing
-    there, and which Material escapes once more where it tells a title to who can't see it. And as
+    there, and which Material escapes once more where it reads a title to a screen reader. And as
     JSON, which is YAML that needs no care with colons and quotes.
     """
     return json.dumps(html.escape(text).replace("&#x27;", "'"), ensure_ascii=False)

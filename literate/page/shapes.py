@@ -105,7 +105,7 @@ class PageShapes:
             for name in _NAME.findall(axis)
         }
         self._written = dict(_written(source.tree, new))
-        # The letters by the names that they stand for; a name has one but on the line of an einsum.
+        # The letters by the names that they stand for. Only the line of an einsum may have others.
         self._letters = letters(
             (name for name in measurement.axes if name in shown), self._written.values()
         )

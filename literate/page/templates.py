@@ -1,7 +1,7 @@
 r"""
 ---
 title: Templates
-summary: Where all HTML of the tool is written.
+summary: Where the HTML of the pages is written.
 ---
 
 A template writes HTML or Markdown. What goes into it has been escaped before, where its kind is

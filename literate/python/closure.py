@@ -10,7 +10,8 @@ calls, and the imports of all of them. This page follows the [names](scopes.py) 
 
 The copy has to mean what the original means. Where one file can't mean the same, because two
 modules give one name to different things or a module is imported by a computed name, that is an
-error, never a guess.
+error. What only a run could tell, such as `globals()["name"]` or a subclass that registers itself,
+is not found.
 """
 
 import ast
@@ -151,7 +152,7 @@ class _Package:
         """
         needs: dict[Piece, list[tuple[Use, list[Found]]]] = {}
         waiting = list(wanted)
-        while waiting:
+        while waiting or (waiting := self.registered_elsewhere(needs)):
             piece = waiting.pop()
             if piece in needs:
                 continue
@@ -184,15 +185,23 @@ class _Package:
         Definitions that are decorated with `@piece.something`, as are the variants of a
         `functools.singledispatch`: nobody names them, and the piece is not whole without them.
         """
-        registered = []
-        for other in self.module(piece.module).pieces:
-            decorators = other.definition.decorator_list if other.definition else []
-            for decorator in decorators:
-                called = decorator.func if isinstance(decorator, ast.Call) else decorator
-                match called:
-                    case ast.Attribute(value=ast.Name(id=name)) if name in piece.names:
-                        registered.append(other)
-        return registered
+        pieces = self.module(piece.module).pieces
+        return [other for other in pieces if {*_registers_with(other)} & {*piece.names}]
+
+    def registered_elsewhere(self, needs: Mapping[Piece, object]) -> list[Piece]:
+        r"""
+        What a module of needed pieces registers with a needed piece of another module.
+        """
+        needed = {name for piece in needs for name in piece.names}
+        return [
+            other
+            for module in dict.fromkeys(piece.module for piece in needs)
+            for other in self.module(module).pieces
+            if other not in needs
+            for name in _registers_with(other)
+            if name in needed
+            and any(meaning in needs for meaning in self.resolve(module, name, other.line))
+        ]
 
     def resolve(
         self, module: str, name: str, line: int, seen: frozenset[tuple[str, str]] = frozenset()
@@ -294,6 +303,19 @@ class _Package:
             "needs; use an `import` at the top of the file."
         )
         raise self.error(piece.module, call.lineno, sentence)
+
+
+def _registers_with(piece: Piece) -> list[str]:
+    r"""
+    The names in decorators such as `@size.register` and `@size.register(list)`.
+    """
+    names = []
+    for decorator in piece.definition.decorator_list if piece.definition else ():
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        match called:
+            case ast.Attribute(value=ast.Name(id=name)):
+                names.append(name)
+    return names
 
 
 def _meaning(meaning: Found, name: str) -> tuple[str, str]:

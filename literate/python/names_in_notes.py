@@ -66,7 +66,7 @@ class Names:
     r"""
     ## The names of a site
 
-    * `root` is the folder of the site: a path from there needs no other name, as a file doesn't
+    * `root` is the folder of the site: inline code that is a path from there is not looked up
     * `known` are the identifiers in the code of its sources, and its strings that are nothing but a
       name or an option
     * `imported` are the names by which they know other people's modules, and what is in them

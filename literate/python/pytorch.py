@@ -40,7 +40,8 @@ _RULES = [
         (r"inference_mode|set_grad_enabled", r"generated/torch.autograd.grad_mode.\g<0>.html"),
         # Modules and constants of one lower-case word have no such page.
         (
-            r"(?!(?:autograd|compiler|distributed|func|inf|jit|nan|pi|random|utils|version)$)"
+            r"(?!(?:autograd|channels_last|compiler|distributed|distributions|e|func|fx|inf|jit|nan|onnx"
+            r"|pi|random|strided|utils|version)$)"
             r"(?:(?:Tensor\.|nn\.functional\.|nn\.utils\.|cuda\.|linalg\.|fft\.)?[a-z][a-z_0-9]*"
             r"|Generator|Stream|Event|(?:nn|optim|optim\.lr_scheduler)\.[A-Z]\w*)",
             r"generated/torch.\g<0>.html",

@@ -268,7 +268,14 @@ def is_main_guard(statement: ast.stmt | None) -> bool:
     ## Is it `if __name__ == "__main__":`?
     """
     match statement:
-        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+        case ast.If(
+            test=ast.Compare(
+                left=ast.Name(id="__name__"),
+                ops=[ast.Eq()],
+                comparators=[ast.Constant(value="__main__")],
+            ),
+            orelse=[],
+        ):
             return True
     return False
 

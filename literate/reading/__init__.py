@@ -7,6 +7,7 @@ summary: A Python file becomes lines, rows and notes; conventions are checked.
 * [source](source.py): a Python file becomes lines, each of exactly one kind, and nothing is lost.
 * [rows](rows.py): a note and the code under it, until the next note.
 * [notes](notes.py): the Markdown of a note, cut into text, code and formulas.
+* [markdown](markdown.py): the one reader of Markdown that all rooms use.
 * [front_matter](front_matter.py): what a page says about itself before it begins.
 * [plain](plain.py): a note without the marks of Markdown, for programs that read words and not
   pages.

@@ -137,7 +137,8 @@ def introduction(lines: Sequence[str]) -> tuple[str, str]:
     # HTML has no sentence.
     is_text = below is not None and below.kind == "paragraph" and not below.text.startswith("<")
     paragraph = seen(below.words) if below and is_text else ""
-    sentence = re.match(r".*?[.!?](?= |$)", paragraph)
+    # Not after “e.g.” and “i.e.”.
+    sentence = re.match(r".*?(?<!e\.g)(?<!i\.e)[.!?](?= |$)", paragraph)
     return seen(heading.words), (sentence or [paragraph])[0]
 
 

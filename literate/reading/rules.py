@@ -137,7 +137,7 @@ def _has_reason(below: Sequence[str]) -> bool:
     for text in below:
         if _REASON.match(text):
             return True
-        if _ANSWER.match(text) or not text.startswith(" "):
+        if _ANSWER.match(text) or (text and not text.startswith(" ")):
             return False
     return False
 

@@ -41,7 +41,7 @@ class Column:
     r"""
     ## A column of a table
 
-    `digits` are those behind the point, or None to show what there are.
+    `digits` are those behind the point; None shows six digits of a number in all.
     """
 
     name: str

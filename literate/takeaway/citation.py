@@ -16,6 +16,8 @@ from typing import Any
 
 import yaml
 
+from literate.problems import LiterateError, Problem
+
 
 @lru_cache(maxsize=8)
 def project(root: Path) -> Mapping[str, Any]:
@@ -25,7 +27,18 @@ def project(root: Path) -> Mapping[str, Any]:
     Empty if it doesn't.
     """
     file = root / "CITATION.cff"
-    return yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    if not file.is_file():
+        return {}
+    try:
+        known = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        sentence = f"is not YAML: {getattr(error, 'problem', error)}."
+        raise LiterateError([Problem(file.name, mark.line + 1 if mark else 1, sentence)]) from None
+    for name in ("title", "authors") if known else ():
+        if not isinstance(known, dict) or name not in known:
+            raise LiterateError([Problem(file.name, 1, f"has no `{name}`.")])
+    return known
 
 
 def of_page(title: str, address: str, about: Mapping[str, Any]) -> str:

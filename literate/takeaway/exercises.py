@@ -67,8 +67,22 @@ the numbers in them are compared as well."""
 TASKS = {"write": WRITE, "shape": SHAPE, "mend": MEND}
 HOLE = "YOUR_LINE"
 
-# The same text is read once for all pages.
-_read = cache(tomllib.loads)
+
+@cache
+def _read(text: str, name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    r"""
+    The same text is read once for all pages.
+    """
+    try:
+        asked = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _problem(name, f"is not TOML: {error}.") from None
+    for path, entries in asked.items():
+        for entry in entries:
+            for key in ("of", "line", "wrong"):
+                if key not in entry:
+                    raise _problem(name, f"an exercise of `{path}` has no `{key}`.")
+    return asked
 
 
 @dataclass(frozen=True)
@@ -124,7 +138,7 @@ def exercises(settings: Settings, path: str) -> Sequence[Mapping[str, Any]]:
     ## What the file has about a page
     """
     name = settings.exercises
-    return _read((settings.root / name).read_text("utf-8")).get(path, ()) if name else ()
+    return _read((settings.root / name).read_text("utf-8"), name).get(path, ()) if name else ()
 
 
 def located(text: str, asked: Mapping[str, Any], path: str) -> Exercise:

@@ -29,9 +29,14 @@ def days(root: Path) -> dict[str, str]:
     """
 
     def git(*command: str) -> str:
-        done = subprocess.run(
-            ["git", "-c", "safe.directory=*", *command], cwd=root, capture_output=True, text=True
-        )
+        # Names of files as they are, and not quoted.
+        options = ("-c", "safe.directory=*", "-c", "core.quotePath=false")
+        try:
+            done = subprocess.run(
+                ["git", *options, *command], cwd=root, capture_output=True, encoding="utf-8"
+            )
+        except OSError:
+            return ""
         return done.stdout if done.returncode == 0 else ""
 
     if git("rev-parse", "--is-shallow-repository").strip() != "false":
@@ -39,7 +44,9 @@ def days(root: Path) -> dict[str, str]:
     dates: dict[str, str] = {}
     when = ""
     # The newest commit comes first, so the last one that adds a file is the first of its life.
-    log = ("log", "--diff-filter=A", "--name-only", "--relative", "--format=%x00%cI")
+    # A file that was moved has come to its place: git's default would leave it out.
+    added = ("--diff-filter=A", "--no-renames", "--name-only")
+    log = ("log", *added, "--relative", "--format=%x00%cI")
     for line in git(*log).splitlines():
         if line.startswith("\0"):
             when = line[1:]

@@ -15,7 +15,7 @@ from literate.reading.front_matter import of_source
 from literate.reading.source import Source
 from literate.settings import Settings
 from literate.takeaway.notebook import PLAIN, build, file_name, script
-from literate.takeaway.notebook_cells import has_notebook
+from literate.takeaway.notebook_cells import PAIRED, has_notebook
 
 
 def build_all(
@@ -65,18 +65,40 @@ def with_scripts(
     scripts = {
         path.with_suffix(".py"): script(sources, modules[path], settings=settings) for path in built
     }
+    own = {(settings.root / source.path).resolve(): source.path for source in sources.values()}
+    problems = [
+        Problem(own[path.resolve()], 1, "its script would take its place; name another folder.")
+        for path in scripts
+        if path.resolve() in own
+    ]
+    if problems:
+        raise LiterateError(problems)
     return {**built, **scripts}
 
 
 def write(built: Mapping[Path, str]) -> None:
     r"""
     ## Write notebooks
+
+    Raises a [LiterateError](../problems.py#LiterateError), and writes nothing, where a file that
+    this tool has not written would be replaced.
     """
+    foreign = [path for path in built if path.is_file() and not _is_ours(path)]
+    sentence = "is not a notebook of this tool; move it, or name another folder with `--out`."
+    if foreign:
+        raise LiterateError(Problem(path.as_posix(), 1, sentence) for path in foreign)
     for path, text in built.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(path.name + ".part")
         beside.write_text(text, encoding="utf-8", newline="\n")
         beside.replace(path)
+
+
+def _is_ours(path: Path) -> bool:
+    r"""
+    The notebook and its script say in their heads that they are two forms of one text.
+    """
+    return str(PAIRED["formats"]) in path.read_text(encoding="utf-8", errors="replace")
 
 
 def stale(built: Mapping[Path, str], everything: Path | None = None) -> list[Problem]:

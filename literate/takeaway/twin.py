@@ -12,6 +12,7 @@ were measured, and links to the numbers that were recorded. Twins link to twins,
 
 import json
 import posixpath
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from literate.page.lists import Listed, lists
 from literate.page.page import Page
 from literate.page.result_pages import SUMMARY, TITLE, place_of_overview
 from literate.reading.front_matter import of_source, opening, title_of
+from literate.reading.plain import plain
 from literate.reading.rows import Note, Row, rows
 from literate.reading.source import Source
 from literate.results import records
@@ -77,7 +79,9 @@ def of_page(source: Source, links: Links, measurement: Measurement | None) -> st
     """
     matter, below, _ = of_source(source)
     at = Beside(links.uris[source.path], links)
-    parts = [f"# {title_of(source)}", matter.summary, f"Source: `{source.path}`"]
+    # A summary that is the first sentence of the text stands there already.
+    summary = "" if plain(below).startswith(matter.summary) else matter.summary
+    parts = [f"# {title_of(source)}", summary, f"Source: `{source.path}`"]
     if matter.paper:
         paper = matter.paper
         named = f"[{paper['title']}]({paper['link']})"
@@ -89,7 +93,8 @@ def of_page(source: Source, links: Links, measurement: Measurement | None) -> st
         code = "".join(line.text for line in row.code).rstrip()
         if code:
             # More backticks than the code has itself.
-            fence = "````" if "```" in code else "```"
+            longest = max(map(len, re.findall("`+", code)), default=0)
+            fence = "`" * max(3, longest + 1)
             parts.append(f"{fence}python\n{code}\n{fence}")
         if measurement is not None:
             parts.append("\n".join(_shapes(row, measurement)))

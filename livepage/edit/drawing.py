@@ -6,8 +6,8 @@ summary: The part of pyplot that a lesson needs, as SVG, where there is no matpl
 
 Matplotlib is larger than all else that the reader's browser fetches for a run. What somebody draws
 while trying out a line is a curve, some points, some bars or a map of attention weights. This
-module draws those. Its names and arguments are those of `matplotlib.pyplot`; a function that is not
-here says so.
+module draws those. Its names are those of `matplotlib.pyplot`, with the arguments that a lesson
+uses; others are ignored, and a function that is not here says so.
 """
 
 import importlib.util
@@ -23,7 +23,7 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 12, 26, 40
 MOST_CELLS = 128 * 128
 MOST_POINTS = 5_000
 
-# Of a figure that is larger than that only this much is drawn.
+# A figure has at most so many pictures; the others are left out.
 MOST_PARTS = 24
 
 
@@ -202,10 +202,11 @@ class Axes:
             parts.append(f'<text {place} text-anchor="end">{short(value)}</text>')
         for kind, xs, ys, _, colour in self.marks:
             pairs = zip(xs if kind != "level" else ys, ys, strict=True)
-            places = [
-                (along(x), up(y)) for x, y in pairs if math.isfinite(up(y)) and math.isfinite(x)
-            ]
-            parts.append(drawn(kind, places, colour))
+            found = [(0.0 if kind == "level" else along(x), up(y)) for x, y in pairs]
+            # What has no place, as zero on a logarithmic scale, isn't drawn.
+            places = [(x, y) for x, y in found if math.isfinite(x) and math.isfinite(y)]
+            ground = HEIGHT - BOTTOM if self.logs["y"] else up(0.0)
+            parts.append(drawn(kind, places, colour, ground))
         for index, (_, _, _, label, colour) in enumerate(self.marks if self.named else ()):
             place = f'x="{WIDTH - RIGHT - 4}" y="{TOP + 12 + 14 * index}" text-anchor="end"'
             parts.append(f'<text {place} fill="{colour}">{escaped(str(label))}</text>')
@@ -233,7 +234,9 @@ class Scale:
         kept = [one for one in values if math.isfinite(one) and (one > 0 or not is_log)] or [0.1, 1]
         low, high = self._by(min(kept)), self._by(max(kept))
         if low == high:
-            low, high = low - 0.5, high + 0.5
+            # Beside a large number, a half is nothing.
+            half = max(0.5, abs(low) / 1000)
+            low, high = low - half, high + half
         self.low, self.high, self.start, self.end = low, high, start, end
         step = 10.0 ** math.floor(math.log10((high - low) / 2))
         step = next(step * n for n in (1, 2, 5, 10) if (high - low) / (step * n) <= 5)
@@ -256,9 +259,13 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
 
-def drawn(kind: str, places: Sequence[tuple[float, float]], colour: str) -> str:
+def drawn(
+    kind: str, places: Sequence[tuple[float, float]], colour: str, ground: float = HEIGHT - BOTTOM
+) -> str:
     r"""
     ## One curve, or what is in its place
+
+    Bars stand on the `ground`, or hang from it.
     """
     if kind == "points":
         return "".join(
@@ -266,7 +273,7 @@ def drawn(kind: str, places: Sequence[tuple[float, float]], colour: str) -> str:
         )
     if kind == "bars":
         width = 0.7 * (WIDTH - LEFT - RIGHT) / max(1, len(places))
-        bars = "".join(f"M{x:.1f} {HEIGHT - BOTTOM}V{y:.1f}" for x, y in places)
+        bars = "".join(f"M{x:.1f} {ground:.1f}V{y:.1f}" for x, y in places)
         return f'<path d="{bars}" stroke="{colour}" stroke-width="{width:.1f}"/>'
     if kind == "level":
         return "".join(

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Files of the Editor
-summary: What a reader's browser fetches when a page is edited, and what of it a page says before.
+summary: What a reader's browser fetches when a page is edited, and how large it is.
 ---
 
 **In:** a table of settings that names the package whose pages are edited, and the package that
@@ -137,7 +137,9 @@ class Edit:
         paths = {one for one in self.sources() if one.endswith(".py")}
         found = {}
         for path in paths:
-            names = [*parents(module_name(path)), *imported((self.root / path).read_bytes())]
+            name = module_name(path)
+            package = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
+            names = [*parents(name), *imported((self.root / path).read_bytes(), package)]
             candidates = {one for name in names for one in files_of(name)}
             found[path] = (candidates & paths) - {path}
         return found
@@ -355,7 +357,7 @@ def parents(name: str) -> Iterator[str]:
 
 
 @cache
-def imported(module: bytes) -> frozenset[str]:
+def imported(module: bytes, package: str = "") -> frozenset[str]:
     r"""
     ## What a module imports
 
@@ -366,8 +368,11 @@ def imported(module: bytes) -> frozenset[str]:
     for node in ast.walk(ast.parse(module)):
         if isinstance(node, ast.Import):
             found |= {one.name for one in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
+        elif isinstance(node, ast.ImportFrom):
+            # `from .a import b` is meant from the package around the module.
+            around = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
+            name = ".".join([*around, *([node.module] if node.module else [])])
+            found |= {name, *(f"{name}.{one.name}" for one in node.names)}
     return frozenset(found)
 
 

@@ -5,7 +5,8 @@ summary: What a program prints comes to the page while it still runs.
 ---
 
 A loop without end may print for ever. So what is printed goes to the page in pieces, at most ten a
-second, and after 100,000 characters nothing more is told.
+second unless the program asks for more with `flush`, and after 100,000 characters nothing more is
+told.
 """
 
 import io

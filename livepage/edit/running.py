@@ -8,7 +8,8 @@ This module runs in the reader's browser, in a Python that is started once. It r
 as the reader likes, each time from the beginning:
 
 * All modules of the package are forgotten, and what the reader has changed takes the place of its
-  file. So nothing of an earlier run is left, and pages that import a changed module get it, too.
+  file. So no module keeps anything of an earlier run, and pages that import a changed module get
+  it, too. (What a run changes in torch itself stays.)
 * The page itself is [instrumented](../instrument.py): what its lines bind is [seen](seen.py).
 * Code that is as it was is not compiled again.
 

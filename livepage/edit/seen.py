@@ -6,8 +6,8 @@ summary: The shapes and first values of what each line binds, in a run in the br
 
 A line that runs a hundred times is told once for each of its shapes, with the first values of its
 first calls. To tell two runs apart, first values are not enough: a mask that hides one more key may
-change the last row only. So each tensor has a mark, two sums over all of its numbers; equal tensors
-have equal marks.
+change the last row only. So each tensor has a mark, two sums over its numbers, of a large tensor
+over the first million; equal tensors have equal marks.
 """
 
 from collections.abc import Iterable

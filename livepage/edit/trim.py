@@ -4,8 +4,8 @@ title: A smaller standard library
 summary: What a browser fetches of Python's own modules, compiled when the site is built.
 ---
 
-Python's standard library is more than half of its bytes in comments, in documentation, and in
-modules that no lesson needs: mail, XML, servers. This program runs in the Python that the reader's
+More than half of the bytes of Python's standard library are comments, documentation, and modules
+that no lesson needs: mail, XML, servers. This program runs in the Python that the reader's
 browser will run, once, when the site is built. It keeps the modules that are wanted and all that
 they import. It compiles them, so that no browser has to: Python starts in a third of the time.
 """

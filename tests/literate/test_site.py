@@ -131,6 +131,34 @@ def test_write_gives_the_pages_to_any_engine_the_same_each_time(project: Path) -
     assert contents(project / "out") == first
 
 
+@pytest.mark.parametrize("folder", ["docs", "pkg/out"])
+def test_what_an_author_has_written_is_not_written_over(project: Path, folder: str) -> None:
+    before = contents(project)
+    failed = run(project, "literate", "write", folder)
+    said = f"{folder}:1: is in `{folder.split('/')[0]}`, whose files are the author's; name another"
+    assert (failed.returncode, failed.stderr.startswith(said)) == (1, True)
+    assert {name: contents(project)[name] for name in before} == before
+
+
+@pytest.mark.parametrize(
+    ("given", "files", "said"),
+    [
+        (("write", "taken"), {"taken": ""}, "taken:1: can't be read or written: "),
+        (("notebooks", "--out", "taken"), {"taken": ""}, "taken"),
+        (("write", "out"), {"CITATION.cff": "title: A\n"}, "CITATION.cff:1: has no `authors`."),
+        (("write", "out"), {"CITATION.cff": "title: A\na: b: c\n"}, "CITATION.cff:2: is not YAML"),
+    ],
+)
+def test_what_cannot_be_read_or_written_is_said_in_a_sentence(
+    project: Path, given: tuple[str, ...], files: dict[str, str], said: str
+) -> None:
+    write(project, files)
+    failed = run(project, "literate", *given)
+    assert failed.returncode == 1
+    last = failed.stderr.strip().splitlines()[-1]
+    assert said in last and "Traceback" not in failed.stderr
+
+
 def test_reading_a_site_needs_no_torch(project: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from literate import settings, site;"

@@ -47,6 +47,7 @@ def test_a_new_page_has_no_problems_and_is_still_to_be_listed(project: Path) -> 
         ("lib/layers", "`lib/layers` is there already; nothing was changed."),
         ("lib/layers/my-idea", "`my-idea` can't be the name of a module; `my_idea` would do."),
         ("lib/layers/class", "`class` can't be the name of a module."),
+        ("lib/layers/none", "`None` can't be the name of a class; name the page otherwise."),
         ("lib/__init__", "`__init__` can't be the name of a module; `init` would do."),
         ("../outside", "`..` can't be the name of a module."),
         ("/outside", "`` can't be the name of a module."),

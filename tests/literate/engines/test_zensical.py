@@ -1,6 +1,7 @@
 r"""Small sites built by Zensical: its settings, what stops it, what it leaves alone."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from literate import settings, site
 from literate.engines import zensical
 from literate.problems import LiterateError
-from tests.literate.projects import SETTINGS, run, succeed, write
+from tests.literate.projects import SETTINGS, contents, run, succeed, write
 
 # What MkDocs says of a file that takes the place of another.
 REPLACED = "error:To replace an existing file:DeprecationWarning"
@@ -188,12 +189,28 @@ def test_a_site_that_fails_leaves_the_last_one_and_a_page_that_is_gone_is_gone(
     assert before.keys() - pages(project).keys() == {"guide/index.html"}
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(project: Path) -> None:
-    write(project, {"mine/letter.txt": "Dear"})
-    failed = run(project, "literate", "zensical", "--site-dir", "mine")
-    assert failed.returncode == 1
-    assert "mine:1: is no site" in failed.stderr
-    assert (project / "mine" / "letter.txt").read_text() == "Dear"
+@pytest.mark.parametrize(
+    ("folder", "sentence"),
+    [
+        ("mine", "mine:1: is no site"),
+        # By its name alone, a file isn't one of ours.
+        ("web", "web:1: is no site"),
+        ("NEWS.md", "NEWS.md:1: is no site"),
+        (".", ".:1: holds this project"),
+        ("..", "..:1: holds this project"),
+        ("docs/site", "docs/site:1: is in `docs`"),
+        ("pkg", "pkg:1: is in `pkg`"),
+    ],
+)
+def test_a_folder_that_holds_something_else_is_left_alone(
+    project: Path, monkeypatch: pytest.MonkeyPatch, folder: str, sentence: str
+) -> None:
+    write(project, {"mine/letter.txt": "Dear", "web/index.html": "", "index.html": ""})
+    before = contents(project)
+    monkeypatch.chdir(project)
+    with pytest.raises(LiterateError, match=f"^{re.escape(sentence)}"):
+        zensical.build(site.load(settings.load(project)), Path(folder), print)
+    assert contents(project) == before
 
 
 def test_settings_that_are_none_are_named(project: Path) -> None:

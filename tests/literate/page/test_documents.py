@@ -71,7 +71,7 @@ def test_a_document_says_what_it_is(
         ("# News\n", 1, "has no description"),
         ("# News\n\n## 1.0\n\nWhat is new.\n", 1, "has no description"),
         ("# News\n\n- What is new.\n", 1, "has no description"),
-        ("---\ntitle: [\n---\n# News\n\nWhat is new.\n", 1, "is not YAML"),
+        ("---\ntitle: [\n---\n# News\n\nWhat is new.\n", 2, "is not YAML"),
         ("# News\n\nWhat is new.\n\n\n[x](pkg/t/mah.py)\n", 6, "did you mean `pkg/t/mha.py`?"),
         ("---\nt: [a]\n---\n# News\n\nNew. [x](LICENSE)\n", 6, "a file that is not on the site"),
     ],

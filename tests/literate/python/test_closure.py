@@ -152,6 +152,29 @@ COPIES = {
         "a.show",
         "a.show a._ a._ a.HERE",
     ),
+    "so do those of a module that is needed anyway": (
+        {
+            "a": "@singledispatch\ndef show(x): return '?'",
+            "b": """
+                from pkg.a import show
+                @show.register(str)
+                def _(x): return "str"
+                def both(x): return show(x)
+            """,
+            "c": """
+                from pkg.a import show
+                @show.register(int)
+                def _(x): return "int"
+            """,
+        },
+        "b.both",
+        "a.show b._ b.both",
+    ),
+    "only what is not the program is guarded": (
+        {"a": "if __name__ != '__main__': SIZE = 3\ndef f(): return SIZE"},
+        "a.f",
+        "a.SIZE a.f",
+    ),
 }
 
 

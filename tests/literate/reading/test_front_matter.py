@@ -36,6 +36,7 @@ def test_the_keys_of_a_page() -> None:
         ("---\n---", 2, "'title' is a required"),
         ("---\ntitle: A\nsummary: B\npaper: P\n---", 5, "`front matter.paper`: 'P' is not of type"),
         ("---\ntitle: A\nsummary: B\npaper:\n  title: T\n---", 5, "'authors' is a required"),
+        ("---\ntitle: A\nsummary: B\nterms: {'': x}\n---", 5, "needs a text"),
         (f"---\ntitle: A\nsummary: B\n{PAPER}\n  doi: 1\n---", 10, "matter.paper.doi` is no"),
     ],
 )
@@ -52,9 +53,10 @@ def test_a_tag_of_python_runs_nothing() -> None:
 
 
 def test_a_heading_takes_the_place_of_front_matter() -> None:
-    matter, rest, problems = parsed("# *Attention*\n\nIt mixes [what](a.py) is there. More.", 3)
+    text = "# *Attention*\n\nIt mixes [what](a.py) is there, e.g. values. More."
+    matter, rest, problems = parsed(text, 3)
     assert problems == ()
-    assert (matter.title, matter.summary) == ("Attention", "It mixes what is there.")
+    assert (matter.title, matter.summary) == ("Attention", "It mixes what is there, e.g. values.")
     # The docstring begins on line 3, so the paragraph stands on line 6.
     assert rest.texts[-1].startswith("It mixes") and rest.first + len(rest.texts) - 1 == 6
 

@@ -78,6 +78,7 @@ summary: B
         ("", "", []),
         ("[ ] One", "[x] One", ["page.py:7: a question with answers has one that is right"]),
         ("[x]", "[ ]", ["page.py:7: a question with answers has one that is right"]),
+        ("        - Yes.\n", "\n        - Yes.\n", []),
         ("        - Yes.\n", "", ["page.py:11: the answer “Two.” doesn't say why"]),
         (
             "        - No, because\n          it isn't.\n",

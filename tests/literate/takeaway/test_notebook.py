@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -23,7 +24,7 @@ from literate.problems import LiterateError
 from literate.settings import Settings, load
 from literate.takeaway.addresses import Addresses
 from literate.takeaway.exercises import judge_runs
-from literate.takeaway.notebook import build, file_name, script
+from literate.takeaway.notebook import PLAIN, build, file_name, script
 from literate.takeaway.notebook_cells import has_notebook, unfolded
 from literate.takeaway.notebooks import build_all, stale, with_scripts, write
 from tests.literate.packages import own_sources, package, program
@@ -318,6 +319,14 @@ def test_notebooks_are_written_and_what_is_stale_is_named_with_the_remedy(tmp_pa
         f"{tmp_path}/old.ipynb:1: no page has this notebook; delete it.",
         f"{page}:1: is not what the sources give; {again}",
     ]
+    # A notebook of somebody else is not written over, nor is a page by its own script.
+    with pytest.raises(LiterateError, match="old.ipynb:1: is not a notebook of this tool"):
+        write({tmp_path / "second.ipynb": "", tmp_path / "old.ipynb": ""})
+    assert stale(built, tmp_path)[0].path == f"{tmp_path}/old.ipynb"
+    own = replace(PLAIN, root=tmp_path)
+    with pytest.raises(LiterateError, match="pkg/second.py:1: its script would take its place"):
+        beside = {tmp_path / "pkg" / path.relative_to(tmp_path): "" for path in built}
+        with_scripts(beside, package(files), tmp_path / "pkg", own)
     page.write_bytes(page.read_bytes().replace(b"\n", b"\r\n"))
     assert [one.path for one in stale(built)] == [str(page)]
     assert [*build_all(package(files), tmp_path, chosen=["pkg.second"])] == list(built)[1:]

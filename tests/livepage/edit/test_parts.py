@@ -99,6 +99,24 @@ def test_a_map_has_a_cell_for_each_number_and_the_largest_is_darkest() -> None:
     assert light.index(max(light)) == 0
 
 
+def test_bars_stand_on_zero_and_what_has_no_place_is_left_out() -> None:
+    figures: list[str] = []
+    plot = Pyplot(figures.append)
+    plot.bar([0, 1, 2], [-1.0, 0.5, 1.0])
+    _, bars = (one.get("d") for one in drawn(plot, figures).iter(f"{SVG}path"))
+    ends = [[float(y) for y in bar.split()[1].split("V")] for bar in bars.split("M")[1:]]
+    below, half, above = (ground - top for ground, top in ends)
+    assert [above, above / 2] == pytest.approx([-below, half], abs=0.2)
+    assert len({ground for ground, _ in ends}) == 1 and above > 0
+
+    plot.plot([0.0, 1.0, 2.0], [1.0, 10.0, 100.0])
+    plot.xscale("log")
+    (curve,) = (one.get("points") for one in drawn(plot, figures).iter(f"{SVG}polyline"))
+    assert len(curve.split()) == 2 and "nan" not in curve
+    # Beside a large number, a half is nothing.
+    assert len({*Scale([1e17, 1e17], 0, 300, is_log=False).ticks}) > 1
+
+
 def test_several_pictures_of_one_figure() -> None:
     figures: list[str] = []
     _, parts = Pyplot(figures.append).subplots(2, 3)
