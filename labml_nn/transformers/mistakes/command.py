@@ -13,8 +13,9 @@ python -m labml_nn.transformers.mistakes transformers:RoFormerForCausalLM
 **In:** a class, in a file or in an installed module. **Out:** what the
 [tests of an attention](attention_tests.py) or of [a whole model](language_model.py) say about it,
 with the line that a mistake is likely in, and an exit status of 0 if that is nothing. Its
-arguments, and the way to call it, [are guessed](guesses.py), as where you [paste it](pasted.py).
-What was guessed is printed, and `--arguments` says it better.
+arguments, and the way to call an attention, [are guessed](guesses.py). (Sizes that stand above the
+class, and targets, are only where you [paste it](pasted.py).) What was guessed is printed, and
+`--arguments` says it better.
 
 A class of the transformers library is made from a [tiny configuration](tiny.py).
 """
@@ -64,7 +65,10 @@ def load(name: str) -> type[nn.Module]:
         module = importlib.import_module(place)
 
     # A class that isn't there is an error that names both.
-    return getattr(module, wanted)
+    kind = getattr(module, wanted)
+    if not isinstance(kind, type):
+        raise ValueError(f"{wanted} in {place} is not a class")
+    return kind
 
 
 def make(kind: type[nn.Module], arguments: str | None) -> nn.Module:
@@ -141,6 +145,10 @@ def main(arguments: list[str] | None = None) -> int:
     # Nothing was tested: that is another exit status than a test that fails.
     except (ValueError, AttributeError, ImportError, OSError) as error:
         print(error, file=sys.stderr)
+        return 2
+    # The file or the class has a mistake of its own, or the arguments are not those of the class.
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 2
 
     # One line for each test that fails, as in the assertion, and where it is likely to be mended.

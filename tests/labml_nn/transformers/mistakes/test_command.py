@@ -106,6 +106,18 @@ def test_what_can_not_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
     said = capsys.readouterr().err
     assert said.startswith("say FILE:CLASS or MODULE:CLASS, not nothing\n")
     assert "Odd wants colour" in said
+
+    # Mistakes of the file, of the arguments and of the constructor, which Python names.
+    (tmp_path / "broken.py").write_text("def")
+    others = {
+        (f"{path}:nn",): "nn in ",
+        (f"{tmp_path / 'broken.py'}:Any",): "SyntaxError: ",
+        (f"{path}:Odd", "--arguments=dict(sound=1)"): "TypeError: ",
+        (f"{path}:Odd", "--arguments=dict("): "SyntaxError: ",
+    }
+    for arguments, sentence in others.items():
+        assert main([*arguments]) == 2
+        assert capsys.readouterr().err.startswith(sentence)
     assert load("torch.nn:Linear") is nn.Linear
 
 
