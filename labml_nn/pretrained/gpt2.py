@@ -6,7 +6,7 @@ paper:
   title: Language Models are Unsupervised Multitask Learners
   authors: Radford et al.
   year: 2019
-  link: https://d4mucfpksywv.cloudfront.net/better-language-models/language_models_are_unsupervised_multitask_learners.pdf
+  link: https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf
 terms:
   tied weights: The embedding and the logits use the same matrix.
 ---

@@ -100,7 +100,8 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[st
     ### Exercises
 
     ??? question "Your model passes, and its loss is still too good. What is left?"
-        The data and the loss. `check_training_step` looks at both.
+        The data and the loss: `check_training_step` looks at both. And a mask that is missing in
+        training alone: [`check_attention`](attention_tests.py#check_attention) looks in both modes.
 
     ??? question "Why at least two sequences, and why different ones?"
         A model that mixes up the sequences of a batch shows it with two, and a copy of a sequence

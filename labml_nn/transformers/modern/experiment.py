@@ -12,10 +12,11 @@ paper:
 **In:** the same text, the same number of steps and the same batches as for the [classic
 transformer](../basic/autoregressive_experiment.py). **Out:** a model that predicts it better.
 
-Three things are different. The [model](model.py) is the modern one. The matrices of its layers are
-trained by [Muon](../../optimizers/muon.py), which makes steps of the same size in every direction.
-And the learning rate falls in a [straight line](../../optimizers/schedules.py) to zero, not in a
-cosine to a tenth.
+Three things are different, and with them AdamW's learning rate and weight decay. The
+[model](model.py) is the modern one. The matrices of its layers are trained by
+[Muon](../../optimizers/muon.py), which makes steps of the same size in every direction. And the
+learning rate falls in a [straight line](../../optimizers/schedules.py) to zero, not in a cosine to
+a tenth.
 
 On Tiny Shakespeare, the classic recipe ends with a loss of
 [1.684](../../../results/recipes.json#tables.losses.classic.loss) over the whole validation text,

@@ -242,6 +242,6 @@ def example(
     d_k = 2 * n_pairs
     d_model = heads * d_k
 
-    # The result is nothing but zeros, because the head is: see the first exercise.
+    # The result is nothing but zeros, because the head is: see the second exercise.
     model = ModernTransformer(n_vocab, d_model, heads, 2, d_ff, seq_len, dropout_prob=0.1)
     return model(torch.randint(n_vocab, (seq_len, batch_size)))
