@@ -30,8 +30,10 @@ FILES = {
         # Pages link to the definition, and name it.
         ("pkg/a.py", "    return", "    # Again.\n    return", {"pkg/a.py"}),
         ("pkg/a.py", "It doubles", "x = 1\n\nIt doubles", {"pkg/a.py"}),
+        # The page that uses the definition calls its page by the title.
+        ("pkg/a.py", "# A", "# Two", {"pkg/a.py", "pkg/b.py"}),
     ],
-    ids=["alone", "a user", "a comment", "a note"],
+    ids=["alone", "a user", "a comment", "a note", "a title"],
 )
 def test_only_pages_that_have_changed_are_written_again(
     tmp_path: Path, path: str, old: str, new: str, written: set[str]
