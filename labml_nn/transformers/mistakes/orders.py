@@ -171,5 +171,5 @@ def example(heads: int = 2, d_k: int = 5) -> tuple[int, int, Tensor, Tensor]:
 
     # All 49 have the same shapes, so they are one group. In all of them the query comes first.
     (stacked,) = stack_orders(every)
-    query, _ = stacked[0]
+    query = stacked[0][0]
     return len(every), len(few), few[0][1][0], query

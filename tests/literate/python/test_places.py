@@ -52,9 +52,26 @@ def test_places_are_grouped_by_scope() -> None:
     assert {name: found[name] for name in expected} == expected
 
 
+class Uninlined(ast.NodeTransformer):
+    r"""
+    Each comprehension as a generator: since Python 3.12 the others have no scope of their own.
+    """
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        self.generic_visit(node)
+        return ast.GeneratorExp(node.elt, node.generators)
+
+    visit_SetComp = visit_ListComp
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        self.generic_visit(node)
+        return ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
+
+
 def numbers_of_scopes(text: str) -> tuple[Counter[str], set[str]]:
     r"""In how many scopes Python has each name of its own, and the names that the module binds."""
-    top = symtable.symtable(text, "module.py", "exec")
+    tree = ast.fix_missing_locations(Uninlined().visit(ast.parse(text)))
+    top = symtable.symtable(ast.unparse(tree), "module.py", "exec")
     found: Counter[str] = Counter()
     waiting = [top]
     while waiting:

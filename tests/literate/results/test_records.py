@@ -116,7 +116,7 @@ def test_python_s_own_rounding_is_right_and_the_next_number_is_not(value: float,
     ("data", "line", "words"),
     [
         (b"{", 1, "is not JSON"),
-        (b'{\n "a": 1,\n}', 3, "is not JSON"),
+        (b'{\n "a": 1,\n "b" 2\n}', 3, "is not JSON"),
         (b"[" * 100_000, 1, "is nested too deeply"),
         (b"[]", 1, "[] is not of type 'object'"),
         (b'{\n"\xff": 1}', 2, "is not UTF-8"),
