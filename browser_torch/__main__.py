@@ -21,7 +21,7 @@ def main() -> None:
     missing = commands.add_parser("missing", help="list names of PyTorch that the stand-in lacks")
     missing.add_argument("folder", type=Path, nargs="?", default=Path("labml_nn"))
     # A program, models that are exported, and a page for a GPU: none of them has an editor.
-    others = ["training/engine/", "live/", "training/fast/cuda_graphs.py"]
+    others = ["training/engine/", "page_models/", "training/fast/cuda_graphs.py"]
     missing.add_argument("--without", nargs="*", default=others, metavar="PATH")
     arguments = parser.parse_args()
     try:

@@ -42,13 +42,15 @@ class Settings:
       their pages have no [notebooks](takeaway/notebook.py)
     * `exercises` is a file with lines that a reader should [write](takeaway/exercises.py) in a
       notebook, if there are any
-    * `takes` is a file with the minutes and memory that a notebook [takes](takeaway/takes.py)
+    * `takes` is a file with the minutes and memory that a notebook
+      [takes](takeaway/requirements.py)
     * `words` maps [words](reading/rules.py) that notes should not say to what to say for them
     * `limits` has, for patterns of paths, what a page should keep to, as it is
       [counted](reading/count.py)
-    * `live` has the models that [run on pages](../livepage/__init__.py), and for each its pages
-    * `edit` names the package whose pages can be [edited](../livepage/edit/__init__.py), and what
-      stands in for torch
+    * `page_models` has the models that [run on pages](../page_runner/__init__.py), and for each its
+      pages
+    * `edit` names the package whose pages can be [edited](../page_runner/edit/__init__.py), and
+      what stands in for torch
     * `compare` maps a result to the folder of the site whose page compares its sources with each
       other: their pages lead there
     * `differences` names a base class; each class below it [replaces a line](page/differences.py)
@@ -71,7 +73,7 @@ class Settings:
     takes: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    live: Mapping[str, Any] = field(default_factory=dict)
+    page_models: Mapping[str, Any] = field(default_factory=dict)
     edit: Mapping[str, Any] = field(default_factory=dict)
     compare: Mapping[str, str] = field(default_factory=dict)
     differences: Mapping[str, Any] = field(default_factory=dict)

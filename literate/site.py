@@ -20,8 +20,8 @@ from literate.measuring.measure import Bench, Measurement, measure
 from literate.page import differences, fonts, katex, lists, result_pages, scripts, search
 from literate.page.changes import Changes
 from literate.page.documents import document
-from literate.page.finished import Finished, made_from
 from literate.page.formulas import Formulas
+from literate.page.kept_pages import KeptPages, inputs_of
 from literate.page.links import Links
 from literate.page.page import Page, page
 from literate.page.steps import steps
@@ -34,11 +34,11 @@ from literate.results.fingerprints import fingerprint
 from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway import exercises, feed, twin
-from literate.takeaway.of_page import Taken
-from livepage.build import Live, LiveError
-from livepage.edit.files import PLACE as EDITOR
-from livepage.edit.files import Edit, EditError
-from livepage.later import Later
+from literate.takeaway.page_files import PageFiles
+from page_runner.background import BackgroundExports
+from page_runner.build import PageModelError, PageModels
+from page_runner.edit.files import PLACE as EDITOR
+from page_runner.edit.files import Edit, EditError
 
 THEME = Path(__file__).parent / "engines" / "theme"
 
@@ -185,45 +185,45 @@ def pages(
     site: Site,
     chosen: Sequence[Source],
     measured: Mapping[str, Measurement],
-    finished: Finished | None = None,
+    kept_pages: KeptPages | None = None,
     editor: Edit | None = None,
 ) -> Iterator[Page]:
     r"""
     ## Write the pages of the chosen sources
 
-    One by one, as they are asked for; what is [finished](page/finished.py) already stays as it is.
+    One by one, as they are asked for; what is [kept](page/kept_pages.py) already stays as it is.
     With an `editor` they offer it: to check pages none is needed.
     The problems of a page come with it: those of its notes, and those against the conventions.
     """
     links = site.links
-    taken = Taken(site.settings, site.sources.values(), site.uris, site.url)
+    page_files = PageFiles(site.settings, site.sources.values(), site.uris, site.url)
     references = network(site.sources.values())
     setting = site.settings.differences
     by_class = differences.find(site.sources, references, setting)
     changes = Changes(by_class, setting, measured, references)
     all_steps = steps(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
-    finished = finished or Finished(None)
-    kept = live(site.settings, Live.kept)
+    kept_pages = kept_pages or KeptPages(None)
+    kept = page_models(site.settings, PageModels.kept)
     origins = {
-        source.path: made_from(source, links, measured.get(source.path), references)
+        source.path: inputs_of(source, links, measured.get(source.path), references)
         for source in chosen
     }
     new = [
         path
         for path, origin in origins.items()
-        if finished.page(path, origin, kept.get(path)) is None
+        if kept_pages.page(path, origin, kept.get(path)) is None
     ]
-    shown = live(site.settings, lambda runs: runs.shown(new), finished.later)
+    shown = page_models(site.settings, lambda runs: runs.shown(new), kept_pages.background)
     pairs = site.settings.compare.items()
     compared = {source: there for name, there in pairs for source in links.results[name].sources}
     with Formulas(katex.folder(site.settings)) as formulas:
         for source in chosen:
             origin = origins[source.path]
             graph = kept.get(source.path)
-            written = finished.page(source.path, origin, graph)
+            written = kept_pages.page(source.path, origin, graph)
             if written is None:
-                takeaways, problems = taken.of(source)
+                takeaways, problems = page_files.of(source)
                 size, flow = shown.get(source.path, (0, ""))
                 there = compared.get(source.path, "")
                 takeaways = replace(takeaways, live=size, flow=flow, compare=there)
@@ -235,8 +235,8 @@ def pages(
                 )
                 told = twin.of_page(source, links, measured.get(source.path))
                 written = replace(written, problems=(*written.problems, *problems), twin=told)
-                finished.pages[source.path] = origin, graph, written
-            against = finished.problems(source, names, site.settings.words)
+                kept_pages.pages[source.path] = origin, graph, written
+            against = kept_pages.problems(source, names, site.settings.words)
             yield replace(written, problems=tuple(sorted([*written.problems, *against])))
 
 
@@ -285,7 +285,7 @@ def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]
 
 
 def correct_pages(
-    site: Site, report: Callable[[str], None], finished: Finished | None = None
+    site: Site, report: Callable[[str], None], kept_pages: KeptPages | None = None
 ) -> list[Page]:
     r"""
     ## All pages, or an error
@@ -293,9 +293,9 @@ def correct_pages(
     The [settings](settings.py#Settings.judge) say whether the problems of the pages stop it.
     """
     sources = list(site.sources.values())
-    measured = _measured(site, report, finished)
+    measured = _measured(site, report, kept_pages)
     try:
-        made = list(pages(site, sources, measured, finished, edit(site.settings)))
+        made = list(pages(site, sources, measured, kept_pages, edit(site.settings)))
     except EditError as error:
         raise LiterateError([Problem("pyproject.toml", 1, str(error))]) from None
     written = [*made, *documents(site), *made_pages(site)]
@@ -305,37 +305,37 @@ def correct_pages(
 
 
 def _measured(
-    site: Site, report: Callable[[str], None], finished: Finished | None
+    site: Site, report: Callable[[str], None], kept_pages: KeptPages | None
 ) -> Mapping[str, Measurement]:
     r"""
     The measurements of all pages; of those whose text is as it was in the last build, the same.
     """
     sources = site.sources
-    if finished is None:
+    if kept_pages is None:
         return measurements(site, sources.values(), report)
-    finished.bench.store.look_again()
-    same = {path for path, source in finished.sources.items() if sources.get(path) is source}
+    kept_pages.bench.store.look_again()
+    same = {path for path, source in kept_pages.sources.items() if sources.get(path) is source}
     new = [source for path, source in sources.items() if path not in same]
-    kept = {path: measurement for path, measurement in finished.measured.items() if path in same}
-    finished.measured = kept | measurements(site, new, report, finished.bench)
-    finished.sources = sources
-    return finished.measured
+    kept = {path: measurement for path, measurement in kept_pages.measured.items() if path in same}
+    kept_pages.measured = kept | measurements(site, new, report, kept_pages.bench)
+    kept_pages.sources = sources
+    return kept_pages.measured
 
 
-def generated(settings: Settings, finished: Finished | None = None) -> dict[str, str | bytes]:
+def generated(settings: Settings, kept_pages: KeptPages | None = None) -> dict[str, str | bytes]:
     r"""
     ## What belongs to the site as a whole
 
-    By where they go: the style sheet of KaTeX, the [fonts](page/fonts.py), what
-    [runs on pages](../livepage/build.py), and the list of what can be edited. Formulas don't wait
-    for their fonts, which KaTeX would let them do.
+    By where they go: the style sheet of KaTeX, the [fonts](page/fonts.py), what [runs on
+    pages](../page_runner/build.py), and the list of what can be edited. Formulas don't wait for
+    their fonts, which KaTeX would let them do.
     """
-    finished = finished or Finished(None)
-    finished.graphs |= live(settings, Live.files, finished.later)
+    kept_pages = kept_pages or KeptPages(None)
+    kept_pages.graphs |= page_models(settings, PageModels.files, kept_pages.background)
     sheet = (katex.folder(settings) / "dist/katex.min.css").read_text(encoding="utf-8")
     swapped = sheet.replace("font-display:block", "font-display:swap")
     faces = {f"assets/fonts/{name}": content for name, content in fonts.files(settings)}
-    made = {"assets/katex/katex.min.css": swapped, **faces, **finished.graphs}
+    made = {"assets/katex/katex.min.css": swapped, **faces, **kept_pages.graphs}
     if editor := edit(settings):
         # The kernels come with the editor, too.
         for place, _ in editor.files():
@@ -344,35 +344,38 @@ def generated(settings: Settings, finished: Finished | None = None) -> dict[str,
     return made
 
 
-def live(
-    settings: Settings, ask: Callable[[Live], dict[str, Any]], later: Later | None = None
+def page_models(
+    settings: Settings,
+    ask: Callable[[PageModels], dict[str, Any]],
+    background: BackgroundExports | None = None,
 ) -> dict[str, Any]:
     r"""
     ## What runs on pages
 
-    The answer of all that [runs](../livepage/build.py#Live), where the settings name something.
-    What isn't exported yet is so before the answer, or [later](../livepage/later.py).
+    The answer of all that [runs](../page_runner/build.py#PageModels), where the settings name
+    something. What isn't exported yet is so before the answer, or [in the
+    background](../page_runner/background.py).
     """
     places = settings.root, exports(settings), settings.sources
-    given = {**settings.live, "fingerprint": fingerprint, "later": later}
+    given = {**settings.page_models, "fingerprint": fingerprint, "background": background}
     try:
-        return ask(Live(*places, **given)) if settings.live else {}
-    except LiveError as error:
-        raise LiterateError([Problem(settings.live["record"], 1, str(error))]) from None
+        return ask(PageModels(*places, **given)) if settings.page_models else {}
+    except PageModelError as error:
+        raise LiterateError([Problem(settings.page_models["record"], 1, str(error))]) from None
 
 
 def exports(settings: Settings) -> Path:
     r"""
     ## Where the exported graphs are kept
     """
-    return settings.root / settings.store / "live"
+    return settings.root / settings.store / "page_models"
 
 
 def edit(settings: Settings) -> Edit | None:
     r"""
     ## What the pages' editor needs
 
-    None, where the settings name no package that can be [edited](../livepage/edit/files.py).
+    None, where the settings name no package that can be [edited](../page_runner/edit/files.py).
     """
     if not settings.edit:
         return None

@@ -74,7 +74,7 @@ def test_the_pages_import_torch_and_the_standard_library_only() -> None:
 
 
 def test_lessons_never_import_machinery() -> None:
-    machinery = {"labml_nn.training.engine", "labml_nn.live"}
+    machinery = {"labml_nn.training.engine", "labml_nn.page_models"}
     importers = {
         (name, path.parent.as_posix().replace("/", "."))
         for path in sources("labml_nn")
@@ -101,12 +101,12 @@ def test_only_these_modules_of_the_tool_import(names: set[str], allowed: list[st
 
 
 def test_what_runs_a_page_knows_neither_notes_nor_lessons() -> None:
-    importers = imported("livepage")
+    importers = imported("page_runner")
     assert not [path for path, names in importers.items() if names & {"labml_nn", "literate"}]
     # A build imports these, and no PyTorch with them.
     names = ("build", "dataflow", "steps", "trace", "instrument", "edit/files")
-    without = {f"livepage/{name}.py" for name in names}
-    assert not [path for path in without if importers[path] - {"livepage"}]
+    without = {f"page_runner/{name}.py" for name in names}
+    assert not [path for path in without if importers[path] - {"page_runner"}]
 
 
 def test_the_browsers_torch_imports_nothing_of_ours() -> None:
@@ -145,7 +145,7 @@ def test_the_rooms_of_the_tool_have_one_order() -> None:
     assert [arrow for arrow in arrows if ROOMS.index(arrow[1]) > ROOMS.index(arrow[0])] == []
 
 
-@pytest.mark.parametrize("package", ["labml_nn", "literate", "livepage"])
+@pytest.mark.parametrize("package", ["labml_nn", "literate", "page_runner"])
 def test_imports_are_absolute_and_no_module_imports_itself_by_way_of_others(package: str) -> None:
     modules = {module_name(path): path for path in sources(package)}
     graph = {name: {module for _, module in imports(path)} for name, path in modules.items()}
@@ -153,7 +153,7 @@ def test_imports_are_absolute_and_no_module_imports_itself_by_way_of_others(pack
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the cycle
 
 
-OURS = {"labml_nn", "literate", "livepage", "browser_torch", "tests", "benchmarks"}
+OURS = {"labml_nn", "literate", "page_runner", "browser_torch", "tests", "benchmarks"}
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ OURS = {"labml_nn", "literate", "livepage", "browser_torch", "tests", "benchmark
     [
         ("labml_nn", "*.py", "train"),
         ("literate", "*.py", "site"),
-        ("livepage", "*.py", "site"),
+        ("page_runner", "*.py", "site"),
         ("benchmarks", "*.py", "train site test"),
         # Not all of tests/: what the tool is tried on may import what it likes.
         ("tests", "test_*.py", "train site test"),
@@ -184,9 +184,9 @@ def test_every_import_is_a_requirement_in_setup_py(folder: str, pattern: str, ex
 
 # Folders of scripts, each with those whose scripts it may import.
 SCRIPTS = {
-    "livepage/assets": set(),
-    "livepage/edit/scripts": {"livepage/assets"},
-    "literate/page/assets": {"livepage/assets"},
+    "page_runner/assets": set(),
+    "page_runner/edit/scripts": {"page_runner/assets"},
+    "literate/page/assets": {"page_runner/assets"},
 }
 # `import … from "x"` and `import "x"`; `import("x")`; `new Worker(new URL("x", …))`.
 AT_ONCE = re.compile(
@@ -226,14 +226,14 @@ def test_scripts_import_from_their_own_folder_or_from_what_it_serves() -> None:
     packages = json.loads((ROOT / "package.json").read_text("utf-8"))
     known = {*packages["dependencies"], *packages["devDependencies"]}
     # Pyodide's own script lies beside those of the editor as it came.
-    known.add("livepage/edit/scripts/pyodide.mjs")
+    known.add("page_runner/edit/scripts/pyodide.mjs")
     wrong = []
     for script, imports in scripts().items():
         folder = str(Path(script).parent)
         for name in imports["at once"] | imports["later"]:
             other = str(Path(name).parent)
             # The editor's packages are part of its scripts.
-            package = folder == "livepage/edit/scripts" and name in known
+            package = folder == "page_runner/edit/scripts" and name in known
             allowed = {folder, *SCRIPTS[folder]}
             if not package and (other not in allowed or not (ROOT / name).is_file()):
                 wrong.append((script, name))

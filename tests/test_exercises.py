@@ -21,7 +21,7 @@ from labml_nn.transformers import mistakes
 from literate.reading.source import read
 from literate.settings import load
 from literate.takeaway.exercises import Exercise, exercises, for_page, located
-from livepage.edit.running import Program
+from page_runner.edit.running import Program
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = load(ROOT)

@@ -82,7 +82,7 @@ def test_the_package_names_its_author_and_the_addresses_of_its_fork(installed: P
 
 
 def test_the_package_holds_the_modules_and_the_files_they_read(installed: Path) -> None:
-    packages = {"browser_torch", "labml_nn", "literate", "livepage"}
+    packages = {"browser_torch", "labml_nn", "literate", "page_runner"}
     apart = {"bin", *(one.name for one in installed.glob("*.dist-info"))}
     assert {one.name for one in installed.iterdir()} - apart == packages
     held = {one.relative_to(installed) for one in installed.rglob("*") if one.is_file()}

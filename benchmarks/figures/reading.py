@@ -16,7 +16,7 @@ from benchmarks.figures.server import served
 
 # What is no lesson: the tool, the page that runs, the engine, results, and documents.
 OTHERS = re.compile(
-    r"^(literate|livepage|training/engine|live|results|404)|^(terms|papers|compare|proof)/"
+    r"^(literate|page_runner|training/engine|page_models|results|404)|^(terms|papers|compare|proof)/"
 )
 SCREEN = 900
 FORWARDS = (

@@ -18,7 +18,7 @@ from literate.results.fingerprints import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "benchmarks"
-LESSONS = ("labml_nn", "livepage")
+LESSONS = ("labml_nn", "page_runner")
 
 
 def dependencies(function: Callable, also: Iterable[str] = (), root: Path = ROOT) -> dict[str, str]:

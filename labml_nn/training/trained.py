@@ -9,11 +9,12 @@ terms:
 
 A weight is a number of 32 bits, though the model hardly needs the last 24. The [small
 transformer](../transformers/basic/autoregressive_model.py) has 810,306 of them, which is 3.2 MB. In
-eight bits it is a file of [860,152](../../results/live.json#values.models.classic.bytes) bytes, and
-its loss goes from [1.6796](../../results/live.json#values.models.classic.float_loss) to
-[1.6798](../../results/live.json#values.models.classic.loss). Three seeds differ by more than twenty
-times as much. This is the file that the pages about the classic transformer fetch when you run them
-with your own text.
+eight bits it is a file of [860,152](../../results/page_models.json#values.models.classic.bytes)
+bytes, and its loss goes from
+[1.6796](../../results/page_models.json#values.models.classic.float_loss) to
+[1.6798](../../results/page_models.json#values.models.classic.loss). Three seeds differ by more than
+twenty times as much. This is the file that the pages about the classic transformer fetch when you
+run them with your own text.
 
 **In:** a matrix of weights, `[rows, columns]`. **Out:** whole numbers from -127 to 127 of the same
 shape, and one *scale* for each row.

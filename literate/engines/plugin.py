@@ -28,16 +28,16 @@ from mkdocs.structure.pages import Page as Document
 from mkdocs.structure.toc import TableOfContents
 
 from literate import site
+from literate.engines.kept_site import KeptSite
 from literate.engines.raw_html import ReadyHtml
-from literate.engines.standing import Standing
-from literate.page import finished
-from literate.page.finished import Finished
+from literate.page import kept_pages
+from literate.page.kept_pages import KeptPages
 from literate.page.lists import HOME
 from literate.page.page import Page
 from literate.problems import LiterateError
 from literate.settings import Settings, load
 from literate.site import Site
-from livepage.later import Later
+from page_runner.background import BackgroundExports
 
 # MkDocs counts what is logged below its own name, and `--strict` fails on it.
 log = logging.getLogger(f"mkdocs.plugins.{__name__}")
@@ -58,9 +58,9 @@ class LiteratePlugin(BasePlugin):
         super().__init__()
         # While a site is served: what the last build left, and the HTML of each page, with the
         # Markdown and the pages that it was made from.
-        self.finished: Finished | None = None
+        self.kept_pages: KeptPages | None = None
         self.html: dict[str, tuple[object, str, TableOfContents]] = {}
-        self.standing = Standing()
+        self.kept_site = KeptSite()
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
         r"""
@@ -79,8 +79,8 @@ class LiteratePlugin(BasePlugin):
         r"""
         ### End the process that measures
         """
-        if self.finished is not None:
-            self.finished.close()
+        if self.kept_pages is not None:
+            self.kept_pages.close()
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         r"""
@@ -111,7 +111,7 @@ class LiteratePlugin(BasePlugin):
         ### Keep what the last build has written
         """
         if self.serves:
-            self.standing.take_away(Path(config.site_dir))
+            self.kept_site.take_away(Path(config.site_dir))
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
         r"""
@@ -120,7 +120,7 @@ class LiteratePlugin(BasePlugin):
         A problem on any page stops the build, whether MkDocs is strict or not, unless the settings
         of literate say `strict = false`.
         """
-        self.standing.put_back(Path(config.site_dir))
+        self.kept_site.put_back(Path(config.site_dir))
         try:
             loaded, written = self._pages(config.site_url or "")
         except LiterateError as error:
@@ -139,12 +139,12 @@ class LiteratePlugin(BasePlugin):
             file.edit_uri = None
             files.append(file)
             for uri, content in page.files.items():
-                files.append(StandingFile.of(self.standing, config, uri, content=content))
-        for_all = site.generated(self.settings, self.finished)
+                files.append(KeptFile.of(self.kept_site, config, uri, content=content))
+        for_all = site.generated(self.settings, self.kept_pages)
         for uri, text in (for_all | loaded.search_index).items():
-            files.append(StandingFile.of(self.standing, config, uri, content=text))
+            files.append(KeptFile.of(self.kept_site, config, uri, content=text))
         for uri, path in site.assets(self.settings):
-            files.append(StandingFile.of(self.standing, config, uri, abs_src_path=str(path)))
+            files.append(KeptFile.of(self.kept_site, config, uri, abs_src_path=str(path)))
         self.paths = {file.dest_uri for file in files} | self.for_programs.keys()
         return files
 
@@ -155,22 +155,22 @@ class LiteratePlugin(BasePlugin):
         Without the address of the site the map would name no page. The packed one holds a date.
         """
         folder = Path(config.site_dir)
-        self.standing.put(folder, self.for_programs)
-        self.standing.drop_all_but(folder, self.paths)
+        self.kept_site.put(folder, self.for_programs)
+        self.kept_site.drop_all_but(folder, self.paths)
         (folder / "sitemap.xml.gz").unlink(missing_ok=True)
         if not config.site_url:
             (folder / "sitemap.xml").unlink(missing_ok=True)
-        if self.finished is not None and self.finished.later is not None:
-            self.finished.later.start()
+        if self.kept_pages is not None and self.kept_pages.background is not None:
+            self.kept_pages.background.start()
 
     def _pages(self, url: str) -> tuple[Site, list[Page]]:
         if not self.serves:
             loaded = replace(site.load(self.settings), url=url)
             return loaded, site.correct_pages(loaded, log.info)
-        if self.finished is None:
-            self.finished = finished.nothing(self.settings)
-        loaded = site.load(self.settings, self.finished.sources)
-        return loaded, site.correct_pages(loaded, log.info, self.finished)
+        if self.kept_pages is None:
+            self.kept_pages = kept_pages.nothing(self.settings)
+        loaded = site.load(self.settings, self.kept_pages.sources)
+        return loaded, site.correct_pages(loaded, log.info, self.kept_pages)
 
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
         r"""
@@ -223,30 +223,32 @@ class LiteratePlugin(BasePlugin):
         gc.collect()
         gc.freeze()
         root = self.settings.root
-        if self.finished is not None and self.settings.live:
+        if self.kept_pages is not None and self.settings.page_models:
             # The first build has waited for the exports; the next ones go on without them.
-            self.finished.later = Later(site.exports(self.settings) / "later", log.warning)
-            server.watch(str(self.finished.later.stamp))
+            self.kept_pages.background = BackgroundExports(
+                site.exports(self.settings) / "background", log.warning
+            )
+            server.watch(str(self.kept_pages.background.stamp))
         for path in (*self.settings.sources, *self.settings.documents, self.settings.results):
             if (root / path).exists():
                 server.watch(str(root / path))
         return server
 
 
-class StandingFile(File):
+class KeptFile(File):
     r"""
     ## A file that is written only if it has changed
     """
 
-    standing: Standing
+    kept_site: KeptSite
 
     @classmethod
-    def of(cls, standing: Standing, config: MkDocsConfig, uri: str, **origin: Any) -> File:
+    def of(cls, kept_site: KeptSite, config: MkDocsConfig, uri: str, **origin: Any) -> File:
         r"""
         ### A file with a `content`, or with the `abs_src_path` of one
         """
         file = cls.generated(config, uri, **origin)
-        file.standing = standing
+        file.kept_site = kept_site
         return file
 
     def copy_file(self, dirty: bool = False) -> None:
@@ -258,9 +260,9 @@ class StandingFile(File):
             about = os.stat(self.abs_src_path)
             origin = self.abs_src_path, about.st_mtime_ns, about.st_size
         folder = Path(self.dest_dir)
-        if not self.standing.has(folder, self.dest_uri, origin):
+        if not self.kept_site.has(folder, self.dest_uri, origin):
             super().copy_file(dirty)
-            self.standing.made_from[self.dest_uri] = origin
+            self.kept_site.origins[self.dest_uri] = origin
 
 
 def _folder(config: MkDocsConfig) -> Path:

@@ -6,8 +6,8 @@ summary: The example of a page runs in a child process, and every tensor gets it
 
 * [axes](axes.py): the name of an axis is found by running the example four times with different
   sizes.
-* [instrument](../../livepage/instrument.py): a module is compiled so that every tensor it binds or
-  returns is handed to a recorder.
+* [instrument](../../page_runner/instrument.py): a module is compiled so that every tensor it binds
+  or returns is handed to a recorder.
 * [child](child.py): the process that runs pages: started once, asked often, stopped when it must
   be.
 * [measured_run](measured_run.py): a child process runs the example of a page and writes down

@@ -37,7 +37,7 @@ from literate.measuring.child import PACKAGES, Child, Died, NotStarted
 from literate.measuring.store import Store
 from literate.problems import LiterateError, Problem
 from literate.reading.source import Source
-from livepage import instrument, trace
+from page_runner import instrument, trace
 
 # The line, the qualified name that the value is part of, and its name.
 Place = tuple[int, str | None, str]
@@ -50,7 +50,7 @@ Seen = list[Any]
 TOOLS = [
     *sorted(Path(__file__).parent.glob("*.py")),
     *(
-        Path(PACKAGES, "livepage", f"{name}.py")
+        Path(PACKAGES, "page_runner", f"{name}.py")
         for name in ("calls", "instrument", "recording", "trace", "values")
     ),
 ]
@@ -90,7 +90,7 @@ class Measurement:
       comes first
     * `functions` holds the arguments and results of each function, by qualified name; and for a
       class, what it binds in its body and on `self`
-    * `record` is the first run, [step by step](../../livepage/recording.py#Recording.told), with
+    * `record` is the first run, [step by step](../../page_runner/recording.py#Recording.told), with
       the names of the axes
     """
 

@@ -8,9 +8,9 @@ This file is a program of its own, which [measure](measure.py) starts. It is the
 tool that knows PyTorch, and the only one that runs the code of a page: what goes wrong in a page,
 goes wrong here.
 
-Requests come as lines of JSON, one module each, and each gets one line back. The code of the
-module comes [instrumented](../../livepage/instrument.py), and compiled; whatever it imports is run
-as it is.
+Requests come as lines of JSON, one module each, and each gets one line back. The code of the module
+comes [instrumented](../../page_runner/instrument.py), and compiled; whatever it imports is run as
+it is.
 """
 
 import importlib
@@ -32,9 +32,9 @@ from typing import Any, TextIO
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from livepage.calls import NOWHERE, Moment
-from livepage.recording import Recording
-from livepage.values import tensors_in
+from page_runner.calls import NOWHERE, Moment
+from page_runner.recording import Recording
+from page_runner.values import tensors_in
 
 MEMORY_LIMIT = 8 * 2**30
 

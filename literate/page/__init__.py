@@ -21,7 +21,7 @@ summary: Notes and code become one Markdown document a page.
 * [lists](lists.py): all terms from A to Z, and all papers by year.
 * [listing](listing.py): the code of a row as HTML, with numbers, links and measured shapes.
 * [forms](forms.py), [scripts](scripts.py): what a reader can choose and run on a page.
-* [differences](differences.py), [changes](changes.py), [elsewhere](elsewhere.py): what a class or a
+* [differences](differences.py), [changes](changes.py), [excerpts](excerpts.py): what a class or a
   program changes in another one, and where its names are used.
 * [tooltips](tooltips.py): what a page tells when it is asked, kept beside it until then.
 * [exhibit](exhibit.py): a link to a result becomes a checked number, a figure or a table, with
@@ -36,6 +36,6 @@ summary: Notes and code become one Markdown document a page.
   what the program of each step changes, and the loss that falls beside them.
 * [result_pages](result_pages.py): each result has a page of its own, and one page lists them all.
 * [search](search.py): what a reader can look up is every row of every page.
-* [finished](finished.py): while a site is served, pages that nothing has changed are not written
-  again.
+* [kept_pages](kept_pages.py): while a site is served, pages that nothing has changed are not
+  written again.
 """

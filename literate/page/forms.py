@@ -13,7 +13,7 @@ repository sees when pointing at the link, can name a form:
 
 Forms of a table are *typed*, a text for each row, of which one is shown, and *write*, a field for
 what a model in the browser goes on from. Two more show a part of another page, which needs more
-than the table: they are [elsewhere](elsewhere.py).
+than the table: they are [excerpts](excerpts.py).
 """
 
 from collections.abc import Callable, Mapping

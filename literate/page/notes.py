@@ -43,8 +43,8 @@ class Notes:
     ## The notes of a source
 
     `problems` is what their author has to correct. A symbol of the formulas can be pointed at if it
-    stands more than once on the page, or in its code too. `elsewhere` shows
-    [parts of other pages](elsewhere.py), where notes may ask for them.
+    stands more than once on the page, or in its code too. `excerpts` shows
+    [parts of other pages](excerpts.py), where notes may ask for them.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class Notes:
         links: Links,
         formulas: Formulas,
         measurement: Measurement | None,
-        elsewhere: Any = None,
+        excerpts: Any = None,
     ) -> None:
         self.source, self.links, self.formulas = source, links, formulas
-        self.measurement, self.elsewhere = measurement, elsewhere
+        self.measurement, self.excerpts = measurement, excerpts
         self.problems: list[Problem] = []
         count = Counter(
             key
@@ -118,12 +118,12 @@ class Notes:
         ### A note as Markdown
         """
         path, pieces = self.source.path, []
-        elsewhere = self.elsewhere.forms if self.elsewhere else ()
-        for part in exhibit.parts(note, path, self.links, elsewhere):
+        excerpts = self.excerpts.forms if self.excerpts else ()
+        for part in exhibit.parts(note, path, self.links, excerpts):
             if isinstance(part, Note):
                 pieces += [self._span(span, row) for span in parsed(part).spans]
                 continue
-            if part.form not in elsewhere:
+            if part.form not in excerpts:
                 shown = forms.show_exhibit(part, path, self.links, self._formula)
             else:
                 shown = self._elsewhere(part)
@@ -132,7 +132,7 @@ class Notes:
 
     def _elsewhere(self, exhibited: exhibit.Exhibit) -> str:
         try:
-            return self.elsewhere.show(exhibited, self.source.path, self.links)
+            return self.excerpts.show(exhibited, self.source.path, self.links)
         except UnknownTarget as error:
             self.report(exhibited.line, str(error))
             return ""

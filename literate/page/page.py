@@ -25,7 +25,7 @@ from literate.measuring.measure import Measurement
 from literate.page.changes import Changes
 from literate.page.columns import Beside, bands, is_pictured, is_wide
 from literate.page.differences import Difference
-from literate.page.elsewhere import Elsewhere
+from literate.page.excerpts import Excerpts
 from literate.page.formulas import Formulas
 from literate.page.links import Links, folder
 from literate.page.listing import Listing
@@ -40,9 +40,9 @@ from literate.reading import front_matter
 from literate.reading.notes import literal
 from literate.reading.rows import Row, rows
 from literate.reading.source import Source
-from livepage import trace
-from livepage.beginning import begun, inputs_of
-from livepage.edit.files import Offer
+from page_runner import trace
+from page_runner.beginning import begun, inputs_of
+from page_runner.edit.files import Offer
 
 _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
 
@@ -61,7 +61,7 @@ class Page:
 
     * `uri` is where it goes on the site, `transformers/mha.md`
     * `files` go with it, by where they go: its notebook, its snippets, what is
-      [told about it](tooltips.py), and its [recorded run](../../livepage/trace.py)
+      [told about it](tooltips.py), and its [recorded run](../../page_runner/trace.py)
     * `problems` is what its author has to correct; where the settings are strict, a site is built
       only when there are none
     * `twin` is its [Markdown for programs](../takeaway/twin.py)
@@ -100,10 +100,10 @@ class Takeaways:
     * `bare` are the same without their notes
     * `source` is the address of the file in the repository, if that is known
     * `live` are the bytes of the weights with which the reader's browser can run the page, and
-      `flow` is the [drawing](../../livepage/dataflow.py) of its data flow
+      `flow` is the [drawing](../../page_runner/dataflow.py) of its data flow
     * `compare` is the folder of the page on which this one can be compared with others
     * `cite` is the [entry of BibTeX](../takeaway/citation.py) for the page, if there is one
-    * `edit` is what the [editor](../../livepage/edit/files.py) of the page needs, if it has one
+    * `edit` is what the [editor](../../page_runner/edit/files.py) of the page needs, if it has one
     """
 
     notebook: File | None
@@ -142,8 +142,8 @@ def page(
     record = begun(measurement.record, inputs_of(source.tree)) if measurement else {}
     references = references or network(links.pages.values())
     changes = changes or Changes({}, {}, measurements, references)
-    elsewhere = Elsewhere(formulas, measurements, references, changes)
-    notes = Notes(source, links, formulas, measurement, elsewhere)
+    excerpts = Excerpts(formulas, measurements, references, changes)
+    notes = Notes(source, links, formulas, measurement, excerpts)
     code = Listing(source, links, references, measurement)
     matter, below, problems = front_matter.of_source(source)
     written: list[dict[str, Any]] = []

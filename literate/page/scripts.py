@@ -22,8 +22,8 @@ from pathlib import Path
 from literate.page import katex
 from literate.problems import LiterateError, Problem
 from literate.settings import Settings
-from livepage.build import ASSETS as RUNS
-from livepage.build import MODULES as THAT_RUN
+from page_runner.build import ASSETS as RUNS
+from page_runner.build import MODULES as THAT_RUN
 
 # The scripts and the styles of a page.
 ASSETS = Path(__file__).parent / "assets"

@@ -35,7 +35,7 @@ def about(source: Source, title: str, measurement: Measurement | None) -> str:
     * `definitions`: by its name, how each is called and the first sentence about it; the empty name
       is the page itself
     * `tensors`: by the line, those measured there, each with name, axes, sizes, and place among
-      those of the [recorded run](../../livepage/recording.py), which has the numbers
+      those of the [recorded run](../../page_runner/recording.py), which has the numbers
     """
     lines = measurement.lines if measurement else {}
     content = {

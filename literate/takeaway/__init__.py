@@ -14,9 +14,9 @@ summary: Snippets and notebooks that run by themselves.
 * [notebook_cells](notebook_cells.py): definitions, notes and the body of a function become the
   cells of a notebook.
 * [exercises](exercises.py): a hole for a line of the page, and a cell that judges what fills it.
-* [takes](takes.py): the packages, the minutes and the memory of a notebook, for its head.
+* [takes](requirements.py): the packages, the minutes and the memory of a notebook, for its head.
 * [notebook](notebook.py): a page becomes a notebook that runs anywhere, without this repository.
-* [of_page](of_page.py): the snippets and the notebook that a reader can take from a page.
+* [of_page](page_files.py): the snippets and the notebook that a reader can take from a page.
 * [notebooks](notebooks.py): the notebooks of a package are written, or compared with those that
   were.
 """

@@ -29,7 +29,8 @@ make, and nothing of how.
 
 Two cells of the notebook come of each. The first has the function, under another name, so that the
 notebook runs on without an answer. The second runs the example with it, [compares all
-results](../../livepage/edit/judging.py) with those of the page, and tells a mistake by its results.
+results](../../page_runner/edit/judging.py) with those of the page, and tells a mistake by its
+results.
 """
 
 import ast
@@ -49,7 +50,7 @@ from literate.reading.source import Source, parse
 from literate.settings import Settings
 from literate.takeaway.notebook_cells import EXAMPLE, HIDDEN, Cell, code_cell, text_cell
 from literate.takeaway.snippet import without
-from livepage.edit import judging
+from page_runner.edit import judging
 
 WRITE = """## Write a line yourself
 

@@ -31,7 +31,7 @@ from literate.reading.plain import plain
 from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 from literate.settings import Settings
-from literate.takeaway import exercises, notebook_cells, takes
+from literate.takeaway import exercises, notebook_cells, requirements
 from literate.takeaway.addresses import Addresses, with_addresses
 from literate.takeaway.notebook_cells import ENTRY, EXAMPLE, Body, Cell, code_cell, text_cell
 from literate.takeaway.snippet import DISTRIBUTIONS, import_lines, path_of, without
@@ -100,7 +100,7 @@ def script(
 
     page = _Page(sources, module, addresses)
     packages = _packages(third_party(needed.outside))
-    cells = [*page.introduction(takes.said(settings, source.path, packages.values()))]
+    cells = [*page.introduction(requirements.said(settings, source.path, packages.values()))]
     holes = exercises.exercises(settings, source.path)
     cells.append(_set_up(packages, example is not None, bool(holes)))
     imports = import_lines(needed.imports, needed.lazy_annotations).rstrip("\n")

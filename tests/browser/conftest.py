@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 from torch import nn
 
-from labml_nn.live.models import make
-from livepage.weights import from_file
+from labml_nn.page_models.models import make
+from page_runner.weights import from_file
 from tests.browser.chromium import running_browser
 from tests.literate.projects import ROOT, SETTINGS, succeed, write
 

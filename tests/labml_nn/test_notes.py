@@ -16,7 +16,7 @@ from literate.reading.count import count, limits_of, words_before
 from literate.reading.source import read
 
 ROOT = Path(__file__).resolve().parents[2]
-MACHINERY = ("labml_nn/training/engine/", "labml_nn/live/")
+MACHINERY = ("labml_nn/training/engine/", "labml_nn/page_models/")
 # The machinery behind the lessons is no lesson.
 PAGES = sorted(
     path

@@ -71,7 +71,7 @@ def lessons(root: Path = ROOT) -> list[Path]:
         for page in sorted((root / "labml_nn").rglob("*.py"))
         if not page.name.startswith("_")
         and page.name != "command.py"
-        and not {"engine", "live"} & set(page.parts)
+        and not {"engine", "page_models"} & set(page.parts)
     ]
 
 

@@ -1,6 +1,6 @@
 // Buttons on each block of code, and what scrolls by itself.
 
-import { make } from "../../../livepage/assets/elements.js";
+import { make } from "../../../page_runner/assets/elements.js";
 import { every, first } from "./dom.js";
 import { copy, say } from "./status.js";
 

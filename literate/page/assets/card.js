@@ -1,6 +1,6 @@
 // A card tells about a name or a tensor.
 
-import { make } from "../../../livepage/assets/elements.js";
+import { make } from "../../../page_runner/assets/elements.js";
 import { about } from "./about.js";
 import { isFile } from "./plain.js";
 
@@ -53,7 +53,7 @@ async function tellName(link) {
 
 /** @param {HTMLElement} line */
 async function tellTensors(line) {
-  const panel = import("../../../livepage/assets/panel.js");
+  const panel = import("../../../page_runner/assets/panel.js");
   const [{ tensors }, { tell }] = await Promise.all([about(location.href), panel]);
   const told = (tensors[line.id.slice(1)] ?? []).map((tensor) => tell(...tensor));
   return [...(await Promise.all(told)), ...signs(line)];

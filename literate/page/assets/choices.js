@@ -1,6 +1,6 @@
 // What readers can choose: whether notes are shown, and the size of the code.
 
-import { make } from "../../../livepage/assets/elements.js";
+import { make } from "../../../page_runner/assets/elements.js";
 import { every, first } from "./dom.js";
 
 const SIZES = [1, 1.125, 1.25, 1.4];

@@ -1,7 +1,7 @@
 // Two pages side by side: their numbers, their code with only the differences lit, their curves.
 // What can be chosen stands in the table of the page itself, which reads without this script, too.
 
-import { make, styled } from "../../../livepage/assets/elements.js";
+import { make, styled } from "../../../page_runner/assets/elements.js";
 import { alignLines, differingWords } from "./alignment.js";
 import { drawCurves } from "./curves.js";
 import { codeOf } from "./page_code.js";

@@ -3,7 +3,7 @@
 // It is fetched at the click, and so is Python. A link with a change in it shows the change, and
 // waits for the click as well.
 
-import { make } from "../../../livepage/assets/elements.js";
+import { make } from "../../../page_runner/assets/elements.js";
 import { every, first } from "./dom.js";
 import { isFile } from "./plain.js";
 import { starter } from "./starter.js";

@@ -3,7 +3,7 @@
 // It is there at once, so no letter is lost that is typed behind the `/`. What it does is a script
 // of its own, which is fetched when it is first used.
 
-import { make } from "../../../livepage/assets/elements.js";
+import { make } from "../../../page_runner/assets/elements.js";
 import { first } from "./dom.js";
 import { load } from "./plain.js";
 

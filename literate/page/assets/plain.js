@@ -1,6 +1,6 @@
 // Scripts that are fetched later and are no modules: a browser loads those from the disk, too.
 
-import { make } from "../../../livepage/assets/elements.js";
+import { make } from "../../../page_runner/assets/elements.js";
 
 // A page that was opened as a file: nobody answers for it.
 export const isFile = location.protocol === "file:";

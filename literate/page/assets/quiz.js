@@ -7,7 +7,7 @@
 // letters on this page, or by their sizes in the example, or chooses them. What is wrong is told at
 // once: axes that have changed places, an axis too many, two axes where the tensor has one.
 
-import { make, styled } from "../../../livepage/assets/elements.js";
+import { make, styled } from "../../../page_runner/assets/elements.js";
 
 function button(text, act, label = "") {
   const made = make("button", { type: "button", textContent: text, onclick: act });

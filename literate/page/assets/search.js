@@ -2,7 +2,7 @@
 // literate/page/search.py writes. What comes from the index is put into the page as text, never as
 // HTML.
 
-import { make } from "../../../livepage/assets/elements.js";
+import { make } from "../../../page_runner/assets/elements.js";
 
 const assets = new URL(".", import.meta.url);
 const root = new URL("..", assets);

@@ -1,7 +1,7 @@
 // What can be started on a page: the recorded run, the questions, a model that writes. Each is
 // fetched when it is asked for.
 
-import { make } from "../../../livepage/assets/elements.js";
+import { make } from "../../../page_runner/assets/elements.js";
 import { about } from "./about.js";
 import { every, first } from "./dom.js";
 import { isFile, load } from "./plain.js";
@@ -34,7 +34,7 @@ for (const figure of every("[data-write]")) {
   const size = (+figure.dataset.bytes / 1e6).toFixed(1);
   /** @param {HTMLButtonElement} button */
   const write = async (button) => {
-    const { start } = await import("../../../livepage/assets/writing.js");
+    const { start } = await import("../../../page_runner/assets/writing.js");
     await start(figure, button);
   };
   figure.prepend(starter("live first", `Write your own (${size} MB)`, write));
@@ -52,7 +52,7 @@ for (const form of every("form.go-on")) {
     // From here on, until the text is there, another click would begin a second one.
     button.disabled = true;
     try {
-      const { start } = await import("../../../livepage/assets/go_on.js");
+      const { start } = await import("../../../page_runner/assets/go_on.js");
       await start(form);
     } catch {
       said.textContent = refused;
@@ -66,10 +66,10 @@ for (const form of every("form.go-on")) {
 /**
  * What starts the panel. It is a module; from the disk a plain script takes its place.
  *
- * @returns {Promise<typeof import("../../../livepage/assets/panel.js").start>}
+ * @returns {Promise<typeof import("../../../page_runner/assets/panel.js").start>}
  */
 async function importPanel() {
-  if (!isFile) return (await import("../../../livepage/assets/panel.js")).start;
+  if (!isFile) return (await import("../../../page_runner/assets/panel.js")).start;
   let start = null;
   const came = (/** @type {CustomEvent} */ { detail }) => (start = detail);
   addEventListener("panel", came, { once: true });
@@ -79,7 +79,7 @@ async function importPanel() {
 
 // A button in the place of the step that is there without a script. The panel is fetched with it.
 for (const section of every("section.run")) {
-  /** @type {import("../../../livepage/assets/panel.js").Panel | null} */
+  /** @type {import("../../../page_runner/assets/panel.js").Panel | null} */
   let panel = null;
   const step = async () => {
     panel ??= await (await importPanel())(section);

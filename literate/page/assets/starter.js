@@ -1,6 +1,6 @@
 // A button that fetches what it starts.
 
-import { make } from "../../../livepage/assets/elements.js";
+import { make } from "../../../page_runner/assets/elements.js";
 import { isFile } from "./plain.js";
 import { say } from "./status.js";
 

@@ -1,6 +1,6 @@
 // What a button says when it was used.
 
-import { make } from "../../../livepage/assets/elements.js";
+import { make } from "../../../page_runner/assets/elements.js";
 
 // What is said to those who see it on a button is also said to those who don't.
 const status = make("p", { className: "visually-hidden" });

@@ -2,7 +2,7 @@ r"""Which words of two lines differ, as the page that compares two pages marks t
 
 from random import Random
 
-from tests.livepage.scripts import PAGE, in_node
+from tests.page_runner.scripts import PAGE, in_node
 
 
 def common(left: str, right: str) -> int:

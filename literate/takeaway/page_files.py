@@ -1,0 +1,108 @@
+r"""
+---
+title: What goes with a page
+summary: The snippets, the notebook and the citation that a reader can take from a page.
+---
+
+A page offers the file of each of its definitions, of itself, its notebook and how to cite it. They
+are made when the page is.
+"""
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from literate.page.links import folder
+from literate.page.page import File, Takeaways
+from literate.problems import LiterateError, Problem
+from literate.python.statements import by_module, module_name
+from literate.reading.front_matter import title_of
+from literate.reading.source import Source
+from literate.settings import Settings
+from literate.takeaway.addresses import Addresses
+from literate.takeaway.citation import of_page, project
+from literate.takeaway.licence import of_project
+from literate.takeaway.notebook import build, file_name
+from literate.takeaway.notebook_cells import has_notebook
+from literate.takeaway.repository import address
+from literate.takeaway.snippet import snippets
+
+
+class PageFiles:
+    r"""
+    ## What goes with the pages of a site
+
+    `uris` are their paths, by the paths of their sources, and `url` is the address of the site, if
+    that is known.
+    """
+
+    def __init__(
+        self, settings: Settings, sources: Iterable[Source], uris: Mapping[str, str], url: str
+    ) -> None:
+        self.uris = uris
+        self.url = url
+        self.by_module = by_module(sources)
+        self.settings = settings
+        self.licence = of_project(settings.root)
+        paths = {module_name(path): uri for path, uri in uris.items()}
+        self.addresses = Addresses(
+            page=(lambda module: posixpath.join(url, folder(paths[module]), "")) if url else None,
+            repository=address(settings.root),
+            notebooks=settings.notebooks,
+        )
+
+    def of(self, source: Source) -> tuple[Takeaways, list[Problem]]:
+        r"""
+        ### What goes with a page
+
+        The notebook links to the site that it is taken from. The one in the repository doesn't: it
+        is the same on every machine.
+        """
+        uri = self.uris[source.path]
+        address = posixpath.join(self.url, folder(uri), "") if self.url else ""
+        cite = of_page(title_of(source), address, project(self.settings.root))
+        takeaways, problems = self.copies(source)
+        return replace(takeaways, cite=cite), problems
+
+    def copies(self, source: Source) -> tuple[Takeaways, list[Problem]]:
+        r"""
+        ### The snippets and the notebook
+        """
+        snippets: dict[str, File] = {}
+        bare: dict[str, File] = {}
+        for name, noted, without in self.snippets(source):
+            snippets[name], bare[name] = noted, without
+        address = self.addresses.of_file(source.path)
+        if not has_notebook(source, self.settings.machinery):
+            return Takeaways(None, None, snippets, bare, address), []
+        module = module_name(source.path)
+        name = file_name(source, module)
+        try:
+            text = build(self.by_module, module, self.addresses, self.settings)
+        except LiterateError as error:
+            return Takeaways(None, None, snippets, bare, address), list(error.problems)
+        notebook = File(f"notebooks/{name}", text)
+        return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare, address), []
+
+    def snippets(self, source: Source) -> Iterator[tuple[str, File, File]]:
+        r"""
+        ### The snippets of a page
+
+        With notes and without: its definitions, and all of it. Not everything
+        can be copied: what reads the file it stands in can't. It has no snippet.
+        """
+        module = module_name(source.path)
+        inside = self.uris[source.path].removesuffix(".md")
+        names = [
+            definition.name
+            for definition in source.definitions
+            if definition.depth == 0
+            and definition.docstring is not None
+            and not definition.name.startswith("_")
+        ]
+        for name in [*names, ""] if names else []:
+            with suppress(LiterateError):
+                noted, bare = snippets(self.by_module, module, name or None, self.licence)
+                place = f"snippets/{inside}/{name}" if name else f"snippets/{inside}"
+                yield name, File(f"{place}.py", noted), File(f"{place}.bare.py", bare)

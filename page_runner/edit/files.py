@@ -1,0 +1,394 @@
+r"""
+---
+title: Files of the Editor
+summary: What a reader's browser fetches when a page is edited, and how large it is.
+---
+
+**In:** a table of settings that names the package whose pages are edited, and the package that
+stands in for torch. **Out:** files for the site, in two folders:
+
+* What is the same for all pages, Python above all, lies under a name that changes with its content.
+  So a browser can keep it for good, and never mixes the old with the new.
+* The sources lie under the names that they have in the package.
+
+The kernels lie beside them, because a page that [runs](../build.py#PageModels) needs them, too.
+
+To make the first folder takes some seconds. It is kept under a hash of all that it depends on.
+"""
+
+import ast
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from hashlib import sha256
+from importlib.util import find_spec
+from os.path import relpath
+from pathlib import Path
+
+HERE = Path(__file__).parent
+LIVEPAGE = HERE.parent
+
+# Where the files go on the site.
+PLACE = "assets/edit"
+
+# What the stand-in calls its kernels.
+KERNELS = "kernels.wasm"
+
+# What runs in the browser, beside the stand-in and the sources themselves.
+RUNS = (
+    "__init__.py",
+    "instrument.py",
+    "values.py",
+    "edit/__init__.py",
+    "edit/drawing.py",
+    "edit/failure.py",
+    "edit/judging.py",
+    "edit/printed.py",
+    "edit/running.py",
+    "edit/seen.py",
+)
+
+# What a page doesn't fetch when it is edited.
+ASIDE = ("licences.txt", "paste.js", "shared.js", "train.js")
+
+# Texts are sent packed by any host; archives are so already.
+PACKED = (".zip",)
+
+
+class EditError(Exception):
+    r"""
+    ## What the author has to do first
+    """
+
+
+@dataclass(frozen=True)
+class Offer:
+    r"""
+    ## What a page says of its editor
+
+    The `path` of its module, where the program and the sources are on the site, and how many
+    `bytes` come over the wire, packed as hosts pack them. Some pages have a `form` as well, such as
+    a field for the reader's own code; it may need other modules, so it has `form_bytes` of its own.
+    `exercises` are those of the page, as they are told to its editor.
+    """
+
+    path: str
+    program: str
+    sources: str
+    bytes: int
+    form: Mapping[str, str] = field(default_factory=dict)
+    form_bytes: int = 0
+    exercises: str = ""
+
+
+@dataclass(frozen=True)
+class Edit:
+    r"""
+    ## The pages that can be edited
+
+    * `root` is the folder of the project, and `store` the one that keeps what was made
+    * `node` is the program that runs JavaScript
+    * `package` is the annotated package, and `stand_in` the one that takes the place of torch: the
+      command `python -m STAND_IN pack FOLDER` writes what the browser needs of it: its modules,
+      and “kernels.wasm”
+    * `npm` is the folder with “node_modules”
+    * `data` are files of the package that are no modules, and that pages read
+    * `without` are pages that need what the stand-in lacks, so they have no editor
+    * `forms` are what some pages have beside their editor: for each the script of the form, its
+      target, which is the function that it calls, and the label of its button; a form may be
+      beside definitions of the page, whose names are then its first choice
+    * `left_out` tells which paths are no lessons
+    """
+
+    root: Path
+    store: Path
+    node: str
+    package: str
+    stand_in: str
+    npm: str = "."
+    data: Sequence[str] = ()
+    without: Sequence[str] = ()
+    forms: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    left_out: Callable[[str], bool] = lambda path: False
+
+    def sources(self) -> dict[str, Path]:
+        r"""
+        ### All modules, and the data
+
+        By their paths from the root.
+        """
+        modules = sorted((self.root / self.package).rglob("*.py"))
+        files = [*modules, *(self.root / path for path in self.data)]
+        return {one.relative_to(self.root).as_posix(): one for one in files}
+
+    @cached_property
+    def imports(self) -> dict[str, set[str]]:
+        r"""
+        ### What each module imports of the package
+
+        Inside of functions, too, and with the packages around it.
+        """
+        paths = {one for one in self.sources() if one.endswith(".py")}
+        found = {}
+        for path in paths:
+            name = module_name(path)
+            package = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
+            names = [*parents(name), *imported((self.root / path).read_bytes(), package)]
+            candidates = {one for name in names for one in files_of(name)}
+            found[path] = (candidates & paths) - {path}
+        return found
+
+    def closure(self, path: str) -> list[str]:
+        r"""
+        ### All that a page needs of the package, itself included
+        """
+        found, waiting = {path}, [path]
+        while waiting:
+            new = self.imports.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        return sorted(found)
+
+    def index(self) -> str:
+        r"""
+        ### What there is, for the browser
+
+        The name of the package, all files, and for each page those that it needs first.
+        """
+        pages = [one for one in self.imports if self.offers(one)]
+        content = {
+            "package": self.package,
+            "files": [*self.sources()],
+            "first": {path: self.closure(path) for path in sorted(pages)},
+        }
+        return json.dumps(content, separators=(",", ":")) + "\n"
+
+    def offers(self, path: str) -> bool:
+        r"""
+        ### Can this page be edited?
+        """
+        is_lesson = path.startswith(f"{self.package}/") and not self.left_out(path)
+        return is_lesson and path not in self.without
+
+    def offer(self, path: str) -> Offer | None:
+        r"""
+        ### What a page says of its editor
+
+        None, if it has none.
+        """
+        if not self.offers(path):
+            return None
+        places = f"{PLACE}/{self.made.name}", f"{PLACE}/sources"
+        form = self.forms.get(path, {})
+        form_bytes = self.bytes_of(path_of(form["target"])) if form else 0
+        return Offer(path, *places, self.bytes_of(path), form, form_bytes)
+
+    def bytes_of(self, path: str) -> int:
+        r"""
+        ### What is fetched for a module, packed
+        """
+        own = (packed_text((self.root / one).read_bytes()) for one in self.closure(path))
+        return self.weight + sum(own)
+
+    @cached_property
+    def weight(self) -> int:
+        r"""
+        ### What all pages fetch, packed
+
+        Those that a form needs, and the licences, are not counted.
+        """
+        files = [one for one in self.made.iterdir() if one.name not in ASIDE]
+        return sum(packed(one) for one in files)
+
+    def files(self) -> Iterator[tuple[str, Path]]:
+        r"""
+        ### The files of the site, by their places
+        """
+        for one in sorted(self.made.iterdir()):
+            if one.name == KERNELS:
+                yield place_of_kernels(one.read_bytes()), one
+            else:
+                yield f"{PLACE}/{self.made.name}/{one.name}", one
+        for path, file in self.sources().items():
+            yield f"{PLACE}/sources/{path}", file
+
+    @cached_property
+    def made(self) -> Path:
+        r"""
+        ### The folder that is the same for all pages
+
+        Made anew if one of its sources has changed.
+        """
+        kept = self.store / self.key()
+        if not kept.is_dir():
+            self.store.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=self.store) as beside:
+                new = Path(beside) / "made"
+                new.mkdir()
+                self._make(new, Path(beside) / "stand_in")
+                if not kept.is_dir():
+                    new.rename(kept)
+        return kept
+
+    def key(self) -> str:
+        r"""
+        ### What the folder depends on
+        """
+        spec = find_spec(self.stand_in)
+        if spec is None or not spec.submodule_search_locations:
+            raise EditError(f"there is no package `{self.stand_in}` that stands in for torch.")
+        stand_in = Path(spec.submodule_search_locations[0])
+        files = [
+            self.root / self.npm / "package-lock.json",
+            *(
+                one
+                for one in sorted(HERE.rglob("*"))
+                if one.suffix in (".py", ".mjs", ".js", ".css")
+            ),
+            *(LIVEPAGE / name for name in (*RUNS, "assets/elements.js")),
+            *(one for one in sorted(stand_in.rglob("*")) if "__pycache__" not in one.parts),
+        ]
+        digest = sha256(json.dumps(sorted(self.library())).encode())
+        for file in files:
+            if file.is_file():
+                digest.update(sha256(file.read_bytes()).digest())
+        return digest.hexdigest()[:12]
+
+    def library(self) -> set[str]:
+        r"""
+        ### What the lessons import of the standard library
+        """
+        return standard(self.root / path for path in self.imports if self.offers(path))
+
+    def _make(self, new: Path, stand_in: Path) -> None:
+        command = [sys.executable, "-m", self.stand_in, "pack", str(stand_in)]
+        run(command, self.root, f"`{self.stand_in}` can't be packed")
+        modules = [(f"page_runner/{name}", str(LIVEPAGE / name)) for name in RUNS]
+        for file in sorted(stand_in.rglob("*")):
+            if file.suffix == ".py":
+                modules.append((file.relative_to(stand_in).as_posix(), str(file)))
+            elif file.is_file():
+                shutil.copyfile(file, new / file.name)
+        kernels = place_of_kernels((new / KERNELS).read_bytes())
+        request = {
+            "root": str((self.root / self.npm).resolve()),
+            "out": str(new),
+            "scripts": str(HERE / "scripts"),
+            "trim": str(HERE / "trim.py"),
+            "wanted": sorted(self.library() | standard(Path(place) for _, place in modules)),
+            "files": modules,
+            "kernels": relpath(kernels, f"{PLACE}/HASH"),
+        }
+        command = [self.node, str(HERE / "build.mjs")]
+        run(command, self.root, "the editor can't be built", json.dumps(request))
+
+
+def place_of_kernels(content: bytes) -> str:
+    r"""
+    ## Where the kernels are on the site
+
+    Once for all that run on them: what the editor has fetched, a page that runs finds in the
+    browser's cache. The name changes with the content.
+    """
+    return f"assets/kernels-{sha256(content).hexdigest()[:12]}.wasm"
+
+
+def run(command: Sequence[str], folder: Path, failed: str, asked: str = "") -> str:
+    r"""
+    ## Run a program of the build
+
+    What it says last is the reason if it fails.
+    """
+    done = subprocess.run(
+        command, cwd=folder, input=asked, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        lines = [one for one in done.stderr.splitlines() if one.strip()]
+        reason = next((one for one in lines if "Error" in one), lines[-1] if lines else "")
+        raise EditError(f"{failed}: {reason.strip()}")
+    return done.stdout
+
+
+def packed(file: Path) -> int:
+    r"""
+    ## The size of a file, as a host sends it
+    """
+    content = file.read_bytes()
+    return len(content) if file.suffix in PACKED else packed_text(content)
+
+
+@cache
+def packed_text(content: bytes) -> int:
+    r"""
+    ## The size of a text, packed
+    """
+    return len(gzip.compress(content, 9))
+
+
+def module_name(path: str) -> str:
+    r"""
+    ## The name of a module
+    """
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def path_of(target: str) -> str:
+    r"""
+    ## The module of a function
+
+    `package.module:function` is in `package/module.py`.
+    """
+    return target.partition(":")[0].replace(".", "/") + ".py"
+
+
+def parents(name: str) -> Iterator[str]:
+    r"""
+    ## The packages around a module
+    """
+    parts = name.split(".")
+    for end in range(1, len(parts)):
+        yield ".".join(parts[:end])
+
+
+@cache
+def imported(module: bytes, package: str = "") -> frozenset[str]:
+    r"""
+    ## What a module imports
+
+    `from a import b` is both `a` and `a.b`: only the files tell which of them is a module. While a
+    site is served, a module that is as it was isn't parsed again.
+    """
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(module)):
+        if isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            # `from .a import b` is meant from the package around the module.
+            around = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
+            name = ".".join([*around, *([node.module] if node.module else [])])
+            found |= {name, *(f"{name}.{one.name}" for one in node.names)}
+    return frozenset(found)
+
+
+def standard(modules: Iterable[Path]) -> set[str]:
+    r"""
+    ## What modules import of the standard library
+    """
+    names = {name for one in modules for name in imported(one.read_bytes())}
+    return {one for one in names if one.partition(".")[0] in sys.stdlib_module_names}
+
+
+def files_of(name: str) -> Iterable[str]:
+    r"""
+    ## Where a module may lie, with the packages around it
+    """
+    for one in [*parents(name), name]:
+        folder = one.replace(".", "/")
+        yield f"{folder}.py"
+        yield f"{folder}/__init__.py"
