@@ -5,8 +5,10 @@ summary: A page becomes a notebook that runs anywhere, without this repository.
 ---
 
 A page with an example or a function `notebook` has a notebook. What the page uses from other pages
-comes first, a hidden cell for each of them. Then each definition is one [cell](notebook_cells.py),
-with its docstrings as text above it. The example is run, and the body of `notebook` comes last.
+comes first, folded: a cell for each of them, with its code alone. A note stands on its own page
+only, so a note that changes there changes no other notebook. Then each definition is one
+[cell](notebook_cells.py), with its docstrings as text above it. The example is run, and the body of
+`notebook` comes last.
 
 A page can leave that last part to another page, its *sequel*: whatever attends can be tried in the
 same model, and one page says how. In the notebook of a page that defines the function that the
@@ -39,8 +41,8 @@ from literate.takeaway.snippet import DISTRIBUTIONS, import_lines, path_of, with
 # What a notebook defines that no page does.
 BROUGHT = ("set_up_notebook", "show_shapes", "judge_runs", "judge_line")
 # The ids of headings that fold what comes from other pages.
-FOLDED = "from-other-pages"
-FOLDED_TOO = "for-what-follows"
+FOLDED = "builds-on"
+FOLDED_TOO = "rest-builds-on"
 UNKNOWN = Addresses()
 NO_BODY = Body("", (), {})
 PLAIN = Settings(Path(), {})
@@ -107,13 +109,17 @@ def script(
     if imports:
         cells.append(code_cell(imports))
     if before:
-        about = "## From other pages\n\nWhat this page builds on:"
+        about = (
+            "## What this page builds on\n\nIts code is folded below. Its notes are on these pages:"
+        )
         cells += [*page.other_pages(before, about, FOLDED), text_cell("## On this page")]
     cells += page.definitions(piece for piece in own if piece != example)
     cells += page.example(example)
     cells += exercises.cells(own, holes, source.path)
     if after:
-        about = "## For what follows\n\nWhat else the rest of the notebook needs:"
+        about = (
+            "## What the rest builds on\n\nIts code is folded below. Its notes are on these pages:"
+        )
         cells += page.other_pages(after, about, FOLDED_TOO)
     cells += page.body(entry, body)
     return notebook_cells.script(cells)
@@ -232,9 +238,8 @@ class _Page:
 
     def other_pages(self, pieces: Iterable[Piece], heading: str, name: str) -> Iterator[Cell]:
         r"""
-        A hidden cell for each page, which has its definitions with their comments; the docstrings
-        stand on the page. JupyterLab folds a heading by the one mark, Colab by the other, below the
-        notebook's own.
+        A hidden cell for each page, which has the code of its definitions. JupyterLab folds a
+        heading by the one mark, Colab by the other, below the notebook's own.
         """
         metadata = {"id": name, "jp-MarkdownHeadingCollapsed": True}
         listed, cells = [], []
@@ -243,8 +248,8 @@ class _Page:
             path = path_of(module, source)
             title = title_of(source)
             names = ", ".join(f"`{each}`" for piece in taken for each in piece.names)
-            listed.append(f"* {names} from {self.linked(title, module)}, `{path}`")
-            code = without(notebook_cells.together(taken), "docstring")
+            listed.append(f"* {self.linked(title, module)}, `{path}`: {names}")
+            code = without(notebook_cells.together(taken), "docstring", "comment")
             cells.append(
                 code_cell(f"#@title {title} ({path})\n{code}".rstrip(), notebook_cells.HIDDEN)
             )

@@ -180,6 +180,18 @@ def test_a_page_that_uses_no_other_has_no_such_headings_and_each_cell_its_id() -
     assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
 
 
+def test_a_note_of_another_page_is_in_no_notebook_but_its_own() -> None:
+    layers = FILES["pkg/layers.py"]
+    for old, new in (
+        ("# A half, and", "# A halve, and"),
+        ("## A layer", "## One layer"),
+        ("# Inside.", ""),
+    ):
+        assert layers.count(old) == 1
+        renoted = FILES | {"pkg/layers.py": layers.replace(old, new)}
+        assert build(package(renoted), PAGE) == build(package(FILES), PAGE)
+
+
 def test_the_same_sources_give_the_same_bytes_and_a_change_leaves_the_other_ids() -> None:
     assert build(package(FILES), PAGE) == build(package(dict(reversed(FILES.items()))), PAGE)
     changed = FILES | {"pkg/layers.py": FILES["pkg/layers.py"].replace("x * HALF", "HALF * x")}
