@@ -32,8 +32,7 @@ from literate.page.links import Links
 from literate.page.listing import Listing, indentation
 from literate.page.templates import CODE, FORMS
 from literate.python.references import Network
-from literate.reading.notes import parsed
-from literate.reading.rows import Note
+from literate.reading.notes import Note
 
 # Letters of a line on a tile, and how many stay before what differs.
 ROOM, BEFORE = 46, 12
@@ -151,7 +150,7 @@ class Changes:
             for text in (difference.before, difference.after)
         )
         return {
-            "title": "".join(words(span) for span in parsed(title).spans),
+            "title": "".join(words(span) for span in title.parsed.spans),
             "address": html.escape(
                 links.address(path, difference.source.path, difference.definition.name)
             ),

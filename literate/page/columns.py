@@ -20,8 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from literate.reading.notes import parsed
-from literate.reading.rows import Note
+from literate.reading.notes import Note
 
 # Letters of a line of text in the column of notes, and of a line over both columns, which is two
 # lines side by side.
@@ -114,7 +113,7 @@ def is_wide(note: Note, shown: str, formulas: Iterable[str]) -> bool:
         return True
     if note.kind != "docstring":
         return False
-    return "<figure" in shown or any(block.kind == "table" for block in parsed(note).blocks)
+    return "<figure" in shown or any(block.kind == "table" for block in note.parsed.blocks)
 
 
 def is_pictured(shown: str) -> bool:
@@ -136,7 +135,7 @@ def height(note: Note, letters: int) -> float:
     """
     total = 0.0
     share = LETTERS / letters
-    spans = parsed(note).spans
+    spans = note.parsed.spans
     for span in spans:
         if span.kind == "display":
             total += FORMULA * share
@@ -160,7 +159,7 @@ def _plain(kind: str, text: str, content: str) -> str:
 
 
 def _has_wide_block(note: Note) -> bool:
-    blocks = [span.text for span in parsed(note).spans if span.kind == "fence"]
+    blocks = [span.text for span in note.parsed.spans if span.kind == "fence"]
     lines = [line for block in blocks for line in block.split("\n")]
     return any(len(line) > BLOCK for line in lines)
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from literate.python.references import Network, Reference
-from literate.reading.notes import parsed
-from literate.reading.rows import Note, rows
+from literate.reading.notes import Note
+from literate.reading.rows import rows
 from literate.reading.source import Definition, Source
 
 
@@ -177,11 +177,11 @@ def _places(of: Source, whole: Definition, old: str) -> Iterator[tuple[int, int,
 
 
 def _heading(note: Note | None) -> str:
-    return next((heading.text for heading in parsed(note).headings), "") if note else ""
+    return next((heading.text for heading in note.parsed.headings), "") if note else ""
 
 
 def _published(note: Note | None) -> Iterator[str]:
-    for target in parsed(note).targets if note else ():
+    for target in note.parsed.targets if note else ():
         if target.text.startswith("https://"):
             yield target.text
 

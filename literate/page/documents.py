@@ -20,8 +20,7 @@ from literate.page.links import Links
 from literate.page.page import Page, stated
 from literate.problems import LiterateError, Problem
 from literate.reading.front_matter import introduction
-from literate.reading.notes import Span, parsed
-from literate.reading.rows import Note
+from literate.reading.notes import Note, Span
 
 
 def document(path: str, links: Links) -> Page:
@@ -91,7 +90,7 @@ def _front_matter(
 def _written(note: Note, path: str, links: Links, problems: list[Problem]) -> Iterator[str]:
     for part in exhibit.parts(note, path, links):
         if isinstance(part, Note):
-            yield from (_linked(span, path, links, problems) for span in parsed(part).spans)
+            yield from (_linked(span, path, links, problems) for span in part.parsed.spans)
         else:
             yield f"\n\n{forms.show_exhibit(part, path, links)}\n\n"
 

@@ -21,9 +21,8 @@ from urllib.parse import quote
 from literate.page.highlight import told, visible
 from literate.page.links import Links, UnknownTarget
 from literate.page.templates import TEMPLATES
-from literate.reading.notes import Span, literal, parsed
+from literate.reading.notes import Note, Span, literal
 from literate.reading.plain import plain
-from literate.reading.rows import Note
 from literate.results import records
 from literate.results.fingerprints import changed
 from literate.results.records import Column, Figure, Result, Table
@@ -106,7 +105,7 @@ def alone(note: Note) -> Iterator[tuple[int, int, Exhibit]]:
 
     Each with the first of its lines in the note, and the one behind it.
     """
-    for block in parsed(note).blocks:
+    for block in note.parsed.blocks:
         target = block.link
         if target and not target.is_image and not block.depth:
             caption = block.text[target.opening + 1 : target.closing]
@@ -155,7 +154,7 @@ def meant(
     file, anchor = linked(path, exhibit.target)
     result, place, _ = links.result(file, anchor, exhibit.target)
     note = Note("comment", exhibit.line, tuple(exhibit.caption.split("\n")))
-    shown = "".join(words(span, formula) for span in parsed(note).spans)
+    shown = "".join(words(span, formula) for span in note.parsed.spans)
     caption = Caption(shown, plain(note))
     if not caption.words:
         caption = caption_of(result, place)

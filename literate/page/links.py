@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote
 
 from markdown.extensions.toc import slugify
 
-from literate.reading.notes import anchors, parsed
+from literate.reading.notes import anchors
 from literate.reading.plain import seen
 from literate.reading.rows import rows
 from literate.reading.source import Source
@@ -214,7 +214,7 @@ def headings(source: Source) -> tuple[str, ...]:
     for row in rows(source):
         if row.note is None:
             continue
-        note = parsed(row.note)
+        note = row.note.parsed
         named = row.documents is not None and note.title is not None
         for heading in note.headings[1 if named else 0 :]:
             name = slugify(seen(heading.words), "-")

@@ -23,8 +23,8 @@ from literate.page.links import Links, UnknownTarget
 from literate.page.templates import CODE
 from literate.problems import Problem
 from literate.python.scopes import places
-from literate.reading.notes import ANCHOR, Span, anchors, literal, parsed
-from literate.reading.rows import Note, Row, rows
+from literate.reading.notes import ANCHOR, Note, Span, anchors, literal
+from literate.reading.rows import Row, rows
 from literate.reading.source import Definition, Source
 
 # The contents of a page fit beside it.
@@ -62,7 +62,7 @@ class Notes:
             key
             for row in rows(source)
             if row.note is not None
-            for span in parsed(row.note).spans
+            for span in row.note.parsed.spans
             if span.kind in ("inline", "display")
             for key in formulas.keys(span.content, span.kind == "display")
         )
@@ -85,7 +85,7 @@ class Notes:
         if note is None or row.documents is None:
             return "", note
         anchor = ""
-        for block in parsed(note).blocks:
+        for block in note.parsed.blocks:
             # An anchor of the author's own above the heading stays there.
             if ANCHOR.fullmatch(block.text):
                 anchor = f"{self._escape(block.text)}\n\n"
@@ -106,7 +106,7 @@ class Notes:
 
         What stands above it, and what begins with it.
         """
-        headings = parsed(note).headings
+        headings = note.parsed.headings
         if not headings:
             return note, None
         at = headings[0].first
@@ -121,7 +121,7 @@ class Notes:
         excerpts = self.excerpts.forms if self.excerpts else ()
         for part in exhibit.parts(note, path, self.links, excerpts):
             if isinstance(part, Note):
-                pieces += [self._span(span, row) for span in parsed(part).spans]
+                pieces += [self._span(span, row) for span in part.parsed.spans]
                 continue
             if part.form not in excerpts:
                 shown = forms.show_exhibit(part, path, self.links, self._formula)
@@ -180,8 +180,8 @@ class Notes:
 
     def _escape(self, text: str) -> str:
         r"""
-        What is no code, formula or link by [our reading](../reading/notes.py#parsed) must not be
-        one by that of the engine: so what would begin one is spelled in another way.
+        What is no code, formula or link by [our reading](../reading/notes.py#Note.parsed) must not
+        be one by that of the engine: so what would begin one is spelled in another way.
         """
         escaped = _REMARK.sub("", text).replace("&", "&amp;").replace("<", "&lt;")
         escaped = re.sub(r"\\?`", "&#96;", escaped).replace("~~~", "&#126;~~")

@@ -22,8 +22,8 @@ from literate.page.links import UnknownTarget
 from literate.page.notes import Notes
 from literate.page.steps import Item, items
 from literate.page.templates import FORMS
-from literate.reading.notes import parsed
-from literate.reading.rows import Note, Row
+from literate.reading.notes import Note
+from literate.reading.rows import Row
 
 # The ends of the line, in per cent of the place beside the list.
 LEFT, RIGHT = 8, 92
@@ -59,7 +59,7 @@ def _losses(listed: list[Item], notes: Notes) -> list[float]:
     path, table, loss = notes.source.path, None, 0.0
     losses: list[float] = []
     for item in listed:
-        for target in parsed(item.note).targets:
+        for target in item.note.parsed.targets:
             file, anchor = linked(path, target.text)
             of = file, ".".join(anchor.split(".")[:2])
             if not notes.links.is_result(file) or (table or of) != of:

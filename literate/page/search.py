@@ -22,9 +22,9 @@ import markdown
 from literate.page.exhibit import caption_of
 from literate.page.links import folder
 from literate.reading import front_matter
-from literate.reading.notes import parsed
+from literate.reading.notes import Note
 from literate.reading.plain import plain, seen
-from literate.reading.rows import Note, Row, rows
+from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 from literate.results.records import Result, leaves, machine
 
@@ -110,7 +110,7 @@ def _heading(note: Note) -> tuple[str, Note]:
     r"""
     A heading at the very beginning, and what follows it.
     """
-    title = parsed(note).title
+    title = note.parsed.title
     if title is None:
         return "", note
     rest = Note(note.kind, note.first + title.last, note.texts[title.last :])

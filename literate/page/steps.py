@@ -23,8 +23,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from literate.reading.front_matter import of_source
-from literate.reading.notes import Block, literal, parsed
-from literate.reading.rows import Note
+from literate.reading.notes import Block, Note, literal
 from literate.reading.source import Source
 
 PATH = "path"
@@ -115,7 +114,7 @@ def items(note: Note) -> Iterator[Note | Item]:
     What stands before, between and behind them are notes again.
     """
     begin = 0
-    for block in parsed(note).blocks:
+    for block in note.parsed.blocks:
         number = _NUMBER.match(block.text) if block.kind == "list_item" else None
         if number is None or block.depth != 1:
             continue
@@ -129,7 +128,7 @@ def items(note: Note) -> Iterator[Note | Item]:
 
 def _item(number: int, note: Note, item: Block) -> Item:
     whole = Note(note.kind, note.first + item.first, note.texts[item.first : item.last])
-    inside = parsed(whole)
+    inside = whole.parsed
     texts, program, line = list(whole.texts), "", whole.first
     for block in inside.blocks:
         if block.link and block.link.title == "program":

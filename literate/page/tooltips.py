@@ -16,9 +16,9 @@ import re
 from literate.measuring.measure import Measurement, Tensor
 from literate.python.scopes import places
 from literate.reading.front_matter import of_source
-from literate.reading.notes import parsed
+from literate.reading.notes import Note
 from literate.reading.plain import plain
-from literate.reading.rows import Note, rows
+from literate.reading.rows import rows
 from literate.reading.source import Definition, Source
 
 _SENTENCE = re.compile(r".*?[.:!?](?=\s+[A-Z`\[]|$)")
@@ -94,7 +94,7 @@ def _first_sentence(note: Note | None) -> str:
     The sentence as it is read, without the marks of Markdown. A text that begins with a formula, a
     list or a block of code has none.
     """
-    blocks = parsed(note).blocks if note else ()
+    blocks = note.parsed.blocks if note else ()
     first = next((block for block in blocks if block.kind != "heading"), None)
     if first is None or first.kind != "paragraph":
         return ""

@@ -33,8 +33,8 @@ from pathlib import Path
 from literate.measuring import claims
 from literate.problems import Problem
 from literate.python.scopes import bound_by_import
-from literate.reading.notes import Span, parsed
-from literate.reading.rows import Note, rows
+from literate.reading.notes import Note, Span
+from literate.reading.rows import rows
 from literate.reading.source import Definition, Source
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -149,7 +149,7 @@ def problems(source: Source, names: Names) -> Iterator[Problem]:
     the notes of that page can speak of them. And where the docstring of a definition lists names,
     it is the definition itself that must have them: its arguments, or what a class consists of.
     """
-    note_spans = [span for row in rows(source) if row.note for span in parsed(row.note).spans]
+    note_spans = [span for row in rows(source) if row.note for span in row.note.parsed.spans]
     yield from _problems(source.path, note_spans, names)
     for row in rows(source):
         if row.note and row.documents:
@@ -161,7 +161,7 @@ def problems_of_document(path: str, text: str, names: Names) -> Iterator[Problem
     ## The same for a document that is written by hand
     """
     note = Note("docstring", 1, tuple(text.split("\n")))
-    yield from _problems(path, parsed(note).spans, names)
+    yield from _problems(path, note.parsed.spans, names)
 
 
 def _problems(path: str, note_spans: Sequence[Span], names: Names) -> Iterator[Problem]:
@@ -198,7 +198,7 @@ def _listed(
         own.update(_identifiers(ast.walk(node)))
         named = [base.id for base in getattr(node, "bases", ()) if isinstance(base, ast.Name)]
         waiting += [classes.pop(name) for name in named if name in classes]
-    for item in (block for block in parsed(note).blocks if block.kind == "list_item"):
+    for item in (block for block in note.parsed.blocks if block.kind == "list_item"):
         if _says_of_what(note.texts, item.first):
             continue
         match = _LISTED.match(item.text)

@@ -15,8 +15,8 @@ from fnmatch import fnmatch
 from statistics import median
 
 from literate.reading.front_matter import split
-from literate.reading.notes import parsed
-from literate.reading.rows import Note, rows
+from literate.reading.notes import Note
+from literate.reading.rows import rows
 from literate.reading.source import Source
 
 # A limit for each pattern of paths. Where several fit, the later ones replace the earlier ones.
@@ -57,7 +57,7 @@ def _words(note: Note, source: Source) -> int:
         _, note, _ = split(note, source.path)
     # A letter stands for what is in backticks or dollars, which can be a part of a longer word.
     instead = {"code": "x", "inline": "x", "fence": " ", "display": " "}
-    text = "".join(instead.get(span.kind, span.text) for span in parsed(note).spans)
+    text = "".join(instead.get(span.kind, span.text) for span in note.parsed.spans)
     return len(_WORD.findall(text))
 
 

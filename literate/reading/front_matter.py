@@ -20,9 +20,9 @@ from pathlib import Path, PurePosixPath
 import yaml
 
 from literate.problems import Problem, mismatches
-from literate.reading.notes import parsed
+from literate.reading.notes import Note
 from literate.reading.plain import seen
-from literate.reading.rows import Note, Row, rows
+from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 
 SCHEMA = Path(__file__).with_suffix(".json")
@@ -108,7 +108,7 @@ def _is_titled(note: Note) -> bool:
     r"""
     Whether a note begins with a heading of the first level.
     """
-    title = parsed(note).title
+    title = note.parsed.title
     return title is not None and title.level == 1
 
 
@@ -116,7 +116,7 @@ def _below_title(note: Note) -> Note:
     r"""
     The note without the title that it begins with: the page has one already.
     """
-    title = parsed(note).title
+    title = note.parsed.title
     if title is None or title.level != 1:
         return note
     return Note(note.kind, note.first + title.last, note.texts[title.last :])
@@ -129,7 +129,7 @@ def introduction(lines: Sequence[str]) -> tuple[str, str]:
     The first heading of the first level, and the first sentence of the paragraph after it. Both
     are empty where there is no such heading.
     """
-    blocks = parsed(Note("docstring", 1, tuple(lines))).blocks
+    blocks = Note("docstring", 1, tuple(lines)).parsed.blocks
     heading = next((block for block in blocks if block.level == 1), None)
     if heading is None:
         return "", ""

@@ -21,14 +21,13 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, groupby
 from typing import Literal, NamedTuple
 
 from markdown_it.token import Token
 
 from literate.reading.markdown import CLOSED, PLACE, TARGET, Target, tokens
-from literate.reading.rows import Note
 from literate.reading.source import Source
 
 Kind = Literal["text", "code", "fence", "inline", "display"]
@@ -47,6 +46,29 @@ _KINDS: dict[str, Kind] = {
     "fence": "fence",
     "formula": "inline",
 }
+
+
+@dataclass(frozen=True)
+class Note:
+    r"""
+    ## A note
+
+    `texts` are its lines without the marks of Python: one for each line of the file from `first`
+    on, so that a problem in a note can name its line.
+    """
+
+    kind: Literal["docstring", "comment"]
+    first: int
+    texts: tuple[str, ...]
+
+    @cached_property
+    def parsed(self) -> "Parsed":
+        r"""
+        ### What it consists of
+
+        Checks, links, columns and search all look into each note.
+        """
+        return _parsed(self)
 
 
 @dataclass(frozen=True)
@@ -146,12 +168,10 @@ class Parsed:
         return first if first and first.kind == "heading" else None
 
 
-# Checks, links, columns and search all look into each note.
+# A page that is read again, while its author writes, has most of its notes unchanged.
 @lru_cache(maxsize=1 << 15)
-def parsed(note: Note) -> Parsed:
+def _parsed(note: Note) -> Parsed:
     r"""
-    ## Parse a note
-
     A comment that is nothing but code, put out of use, is one block of code.
     """
     text = "\n".join(note.texts)

@@ -12,8 +12,7 @@ and signs.
 import re
 from collections.abc import Iterable
 
-from literate.reading.notes import Words, parsed
-from literate.reading.rows import Note
+from literate.reading.notes import Note, Words
 
 # The letters and signs of TeX that one letter of Unicode shows; what is named after its sound, such
 # as `\ln`, stays as the word.
@@ -43,7 +42,7 @@ def plain(note: Note) -> str:
 
     A formula on lines of its own is left out: its TeX is no text that anybody reads.
     """
-    return seen(parsed(note).words).removeprefix("· ")
+    return seen(note.parsed.words).removeprefix("· ")
 
 
 def seen(words: Iterable[Words]) -> str:

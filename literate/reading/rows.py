@@ -11,28 +11,14 @@ the page sets them side by side. The rows of a file, put together, are the file.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
+from literate.reading.notes import Note
 from literate.reading.source import CELL, Definition, Docstring, Line, Source
 
 # What only sets off a line, or the lines around it.
 _BANNER = re.compile(r"^([=~*_+-])\1{3,}(?:\s+|$)|\s+([=~*_+-])\2{3,}$")
 # What a cell of a notebook says about itself behind its title.
 _CELL_ABOUT = re.compile(r"\s*(?:\[\w+\]|\{.*\}|[\w.-]+=(?:\"[^\"]*\"|\S+))")
-
-
-@dataclass(frozen=True)
-class Note:
-    r"""
-    ## A note
-
-    `texts` are its lines without the marks of Python: one for each line of the file from `first`
-    on, so that a problem in a note can name its line.
-    """
-
-    kind: Literal["docstring", "comment"]
-    first: int
-    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ from typing import NamedTuple
 
 from literate.problems import Problem
 from literate.reading.front_matter import of_source, opening
-from literate.reading.notes import parsed
 from literate.reading.rows import rows
 from literate.reading.source import Source
 
@@ -69,7 +68,7 @@ def _headings(source: Source) -> Iterator[Problem]:
     level = 1
     for row in rows(source):
         note = of_source(source)[1] if row is opening(source) else row.note
-        for heading in parsed(note).headings if note else ():
+        for heading in note.parsed.headings if note else ():
             line = note.first + heading.first
             if heading.level == 1:
                 sentence = "a heading of the first level; the page has one already, its title."
@@ -150,7 +149,7 @@ def _words(source: Source, words: Mapping[str, str]) -> Iterator[Problem]:
         return
     listed = _spelled(tuple(words))
     notes = [row.note for row in rows(source) if row.note]
-    for span in (span for note in notes for span in parsed(note).spans if span.kind == "text"):
+    for span in (span for note in notes for span in note.parsed.spans if span.kind == "text"):
         # Spaces in place of what is foreign, so that lines and columns stay.
         text = _FOREIGN.sub(lambda match: re.sub(r"\S", " ", match[0]), span.text)
         for match in listed.finditer(text):

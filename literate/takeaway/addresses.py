@@ -20,8 +20,7 @@ from itertools import accumulate
 from literate.page.exhibit import alone
 from literate.python.statements import module_name
 from literate.reading.markdown import Target
-from literate.reading.notes import parsed
-from literate.reading.rows import Note
+from literate.reading.notes import Note
 from literate.reading.source import Source
 from literate.takeaway.repository import BRANCH
 
@@ -94,7 +93,7 @@ def with_addresses(
         for first, last, exhibit in alone(note)
         if _EXHIBIT.search(exhibit.target)
     ]
-    for target in parsed(note).targets:
+    for target in note.parsed.targets:
         if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//", target.text):
             continue
         file, _, anchor = target.text.partition("#")

@@ -29,8 +29,9 @@ from literate.python.closure import Closure, closure
 from literate.python.scopes import uses
 from literate.python.statements import Piece, is_main_guard, module_name, take_apart, third_party
 from literate.reading.front_matter import of_source, title_of
+from literate.reading.notes import Note
 from literate.reading.plain import plain
-from literate.reading.rows import Note, rows
+from literate.reading.rows import rows
 from literate.reading.source import Source
 from literate.settings import Settings
 from literate.takeaway import exercises, notebook_cells, requirements

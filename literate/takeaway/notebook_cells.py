@@ -40,8 +40,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from literate.problems import LiterateError, Problem
 from literate.python.scopes import Function, bindings
 from literate.python.statements import Piece, first_line
-from literate.reading.notes import Span, parsed
-from literate.reading.rows import Note, uncommented
+from literate.reading.notes import Note, Span
+from literate.reading.rows import uncommented
 from literate.reading.source import Source, parse
 
 # The function whose body becomes the end of a notebook, and the one that is called before it.
@@ -151,10 +151,10 @@ def unfolded(text: str) -> str:
     lines = text.split("\n")
     note = Note("docstring", 1, tuple(lines))
     # From the end, so that the numbers of the lines before stay right.
-    for block in reversed(parsed(note).blocks):
+    for block in reversed(note.parsed.blocks):
         if block.kind == "details" and not block.depth:
             is_open = " open" if lines[block.first].startswith("???+") else ""
-            title = "".join(map(_of_title, parsed(block.alone(note)).spans))
+            title = "".join(map(_of_title, block.alone(note).parsed.spans))
             answer = textwrap.dedent("\n".join(lines[block.first + 1 : block.last])).strip("\n")
             below = "\n".join(lines[block.last :]).lstrip("\n")
             opening = f"<details{is_open}><summary>{title}</summary>"

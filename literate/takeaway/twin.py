@@ -23,8 +23,9 @@ from literate.page.lists import Listed, lists
 from literate.page.page import Page
 from literate.page.result_pages import SUMMARY, TITLE, place_of_overview
 from literate.reading.front_matter import of_source, opening, title_of
+from literate.reading.notes import Note
 from literate.reading.plain import plain
-from literate.reading.rows import Note, Row, rows
+from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 from literate.results import records
 from literate.results.records import Result

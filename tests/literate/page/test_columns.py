@@ -15,7 +15,7 @@ from literate.page.columns import (
 )
 from literate.page.formulas import Formulas
 from literate.page.page import _DISPLAYED
-from literate.reading.rows import Note
+from literate.reading.notes import Note
 from tests.literate.projects import KATEX
 
 

@@ -14,7 +14,7 @@ from literate.page.formulas import Formulas
 from literate.page.page import Page, page
 from literate.page.result_pages import pages
 from literate.page.search import of_result
-from literate.reading.rows import Note
+from literate.reading.notes import Note
 from literate.reading.source import Source, parse
 from literate.results.fingerprints import fingerprint
 from literate.takeaway.addresses import Addresses, with_addresses

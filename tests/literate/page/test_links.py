@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from literate.page.links import Links, UnknownTarget
-from literate.reading.notes import parsed
-from literate.reading.rows import Note
+from literate.reading.notes import Note
 from literate.reading.source import parse
 from tests.literate.projects import write
 
@@ -85,7 +84,7 @@ def test_a_link_to_nothing_is_named(links: Links, target: str, words: str) -> No
     ],
 )
 def test_targets_are_found(text: str, expected: list[str]) -> None:
-    found = parsed(Note("docstring", 1, tuple(text.split("\n")))).targets
+    found = Note("docstring", 1, tuple(text.split("\n"))).parsed.targets
     assert [one.text for one in found] == expected
     assert [text[one.start : one.end] for one in found] == expected
 

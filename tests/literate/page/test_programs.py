@@ -8,7 +8,7 @@ from literate.page.formulas import Formulas
 from literate.page.page import Page, page
 from literate.page.programs import Line, changed, difference, listing, program
 from literate.page.steps import Item, items, steps
-from literate.reading.rows import Note
+from literate.reading.notes import Note
 from literate.reading.source import parse
 from tests.literate.projects import KATEX, write
 from tests.literate.recorded import links

@@ -3,7 +3,7 @@ r"""Front matter: what is taken from it, and that each mistake is named with its
 import pytest
 
 from literate.reading.front_matter import split
-from literate.reading.rows import Note
+from literate.reading.notes import Note
 
 PAPER = "paper:\n  title: T\n  authors: A et al.\n  year: 2017\n  link: https://arxiv.org/abs/1"
 

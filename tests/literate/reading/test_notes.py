@@ -4,12 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from literate.reading.notes import Span, parsed
-from literate.reading.rows import Note
+from literate.reading.notes import Note, Span
 
 
 def cut(text: str, first: int = 1) -> tuple[Span, ...]:
-    return parsed(Note("comment", first, tuple(text.split("\n")))).spans
+    return Note("comment", first, tuple(text.split("\n"))).parsed.spans
 
 
 AB = [("code", "a"), ("code", "b")]
@@ -99,7 +98,7 @@ def test_blocks_know_their_lines_and_their_words() -> None:
         "One\n===\n\n## *Two* ##\ntext\n- no list\n\n* a\n    * b\n\n| c |\n|---|\n| d |\n\n"
         '??? question "Why?"\n    - [ ] e\n        - f\n\n```\n# no heading\n```\n[g]: h.py\nend'
     )
-    blocks = parsed(Note("docstring", 5, tuple(text.split("\n")))).blocks
+    blocks = Note("docstring", 5, tuple(text.split("\n"))).parsed.blocks
     worded = [(one.kind, one.first, one.last, one.text) for one in blocks if one.text]
     assert worded == [
         ("heading", 0, 2, "One"),
@@ -134,7 +133,7 @@ def test_blocks_know_their_lines_and_their_words() -> None:
     ],
 )
 def test_what_begins_a_block(text: str, blocks: list[tuple[str, str]]) -> None:
-    found = parsed(Note("docstring", 1, tuple(text.split("\n")))).blocks
+    found = Note("docstring", 1, tuple(text.split("\n"))).parsed.blocks
     assert [(one.kind, one.text) for one in found if one.text] == blocks
 
 
@@ -147,7 +146,7 @@ def test_what_begins_a_block(text: str, blocks: list[tuple[str, str]]) -> None:
     ],
 )
 def test_a_paragraph_that_is_a_link_says_so(text: str, target: str | None, caption: str) -> None:
-    blocks = parsed(Note("docstring", 1, tuple(text.split("\n")))).blocks
+    blocks = Note("docstring", 1, tuple(text.split("\n"))).parsed.blocks
     links = [(one.link, one.text) for one in blocks if one.link and not one.link.is_image]
     links = [link for link in links if not text.startswith("*")]
     found = [(link.text, words[link.opening + 1 : link.closing]) for link, words in links]
@@ -156,7 +155,7 @@ def test_a_paragraph_that_is_a_link_says_so(text: str, target: str | None, capti
 
 def test_targets_stand_where_they_are_written() -> None:
     text = '> [a\n> `b`](c.py "d") and\n> [![e](f.png)](<g h>)\n\n[i]: j.py\n\n| [k](l.py) |\n|---|'
-    targets = parsed(Note("docstring", 1, tuple(text.split("\n")))).targets
+    targets = Note("docstring", 1, tuple(text.split("\n"))).parsed.targets
     assert [text[one.start : one.end] for one in targets] == [one.text for one in targets]
     ends = [(text[one.opening], text[one.closing]) for one in targets]
     assert ends == [("[", "]")] * 5

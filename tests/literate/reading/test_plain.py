@@ -9,9 +9,9 @@ import markdown
 import pytest
 
 from literate.reading import front_matter
-from literate.reading.notes import parsed
+from literate.reading.notes import Note
 from literate.reading.plain import plain, seen
-from literate.reading.rows import Note, rows
+from literate.reading.rows import rows
 from literate.reading.source import read
 from tests.literate.shown import Shown
 
@@ -58,12 +58,12 @@ def test_every_note_of_the_project_has_the_words_and_the_blocks_that_markdown_sh
             if "$" not in text:
                 place, page = f"{path}:{row.note.first}", shown(text)
                 assert words(plain(rest)) == words(page.text()), place
-                blocks = Counter(block.kind for block in parsed(rest).blocks)
+                blocks = Counter(block.kind for block in rest.parsed.blocks)
                 assert {kind: blocks[kind] for kind in ELEMENTS} == {
                     kind: len(page.texts(f".//{tag}")) for kind, tag in ELEMENTS.items()
                 }, place
                 headings = [one for level in range(1, 7) for one in page.texts(f".//h{level}")]
-                seen_in_them = [words(seen(one.words)) for one in parsed(rest).headings]
+                seen_in_them = [words(seen(one.words)) for one in rest.parsed.headings]
                 assert sorted(seen_in_them) == sorted(map(words, headings)), place
                 checked += 1
     assert checked > 300
@@ -127,7 +127,7 @@ def test_no_note_of_the_project_leaves_tex() -> None:
         for path in SOURCES
         for row in rows(read(path))
         if row.note
-        for span in parsed(row.note).spans
+        for span in row.note.parsed.spans
         if span.kind == "inline" and "\\" in (words := plain(note(f"${span.content}$")))
     }
     assert left == set()

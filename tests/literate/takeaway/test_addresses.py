@@ -2,7 +2,7 @@ r"""Where the links of a note lead when it has left its file."""
 
 import pytest
 
-from literate.reading.rows import Note
+from literate.reading.notes import Note
 from literate.takeaway.addresses import Addresses, with_addresses
 from tests.literate.packages import package
 
