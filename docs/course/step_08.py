@@ -65,12 +65,14 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.embed = nn.Embedding(n_vocab, D_MODEL)
+        # The embeddings begin small and are scaled up. So each step moves them eleven times as far.
+        nn.init.normal_(self.embed.weight, std=D_MODEL**-0.5)
         self.register_buffer("positions", sines())
         self.look_back = Attention()
         self.logits = nn.Linear(D_MODEL, n_vocab)
 
     def forward(self, tokens):
-        x = self.embed(tokens) + self.positions[: len(tokens)]
+        x = self.embed(tokens) * D_MODEL**0.5 + self.positions[: len(tokens)]
         x = self.look_back(x)
         return self.logits(x)
 

@@ -83,13 +83,15 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.embed = nn.Embedding(n_vocab, D_MODEL)
+        # The embeddings begin small and are scaled up. So each step moves them eleven times as far.
+        nn.init.normal_(self.embed.weight, std=D_MODEL**-0.5)
         self.register_buffer("positions", sines())
         self.layers = nn.Sequential(*(Layer() for _ in range(N_LAYERS)))
         self.norm = nn.LayerNorm(D_MODEL)
         self.logits = nn.Linear(D_MODEL, n_vocab)
 
     def forward(self, tokens):
-        x = self.embed(tokens) + self.positions[: len(tokens)]
+        x = self.embed(tokens) * D_MODEL**0.5 + self.positions[: len(tokens)]
         x = self.layers(x)
         return self.logits(self.norm(x))
 

@@ -89,6 +89,8 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.embed = nn.Embedding(n_vocab, D_MODEL)
+        # The embeddings begin small and are scaled up. So each step moves them eleven times as far.
+        nn.init.normal_(self.embed.weight, std=D_MODEL**-0.5)
         self.register_buffer("positions", sines())
         self.layers = nn.Sequential(*(Layer() for _ in range(N_LAYERS)))
         self.norm = nn.LayerNorm(D_MODEL)
@@ -98,7 +100,7 @@ class Model(nn.Module):
         # The first of the positions that are new.
         cache = self.layers[0].attention.cache
         start = 0 if cache is None else len(cache[0])
-        x = self.embed(tokens) + self.positions[start : start + len(tokens)]
+        x = self.embed(tokens) * D_MODEL**0.5 + self.positions[start : start + len(tokens)]
         x = self.layers(x)
         return self.logits(self.norm(x))
 
