@@ -9,14 +9,15 @@ terms:
   broadcasting: An axis of size 1 is read again and again, as if it were larger.
 ---
 
-A list of lists keeps each row somewhere else. To transpose it, every number has to move. To repeat
-a bias for each of seven rows, it is copied seven times. And attention does both all the time: it
-moves the axis of the heads in front of that of the positions and back, and its mask is repeated for
-every head.
+Take `[[0, 1, 2], [3, 4, 5]]`. As a list of lists, each row lies somewhere else in memory, and to
+transpose it you move every number. Attention transposes all the time: it moves the axis of the
+heads in front of that of the positions, and back.
 
-A tensor avoids it. All its numbers lie in one row of memory, and a few integers say how to read
-them: where to begin, and for each axis its size and its *stride*, the number of places from one
-neighbour to the next. The element $(i, j)$ lies at
+A tensor moves nothing. In its memory lies one row, `0 1 2 3 4 5`. One step to the right is 1 place
+further, one step down 3 places: the *strides* are (3, 1), the *shape* is (2, 3). Swap both, to (1,
+3) and (3, 2), and the same six numbers read as `[[0, 3], [1, 4], [2, 5]]`. That is the transpose.
+
+With strides, and an *offset* where the tensor begins, the element $(i, j)$ lies at
 
 $$
 \text{offset} + i \cdot \text{stride}_0 + j \cdot \text{stride}_1
@@ -129,8 +130,9 @@ class Strided:
         r"""
         ### Another shape
 
-        Only if the elements lie in the order in which they are read. (PyTorch allows a little more:
-        an axis can be cut in two in any tensor.)
+        Only if the elements lie in the order in which they are read, with the strides of
+        `in_order`. (PyTorch allows a little more: an axis can be cut in two in any tensor, and the
+        stride of an axis of size 1 counts for nothing.)
         """
         # After a transpose they don't, and no stride says how far the next element is. That is the
         # error “view size is not compatible”; a copy with `read` puts them in order.

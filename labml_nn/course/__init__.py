@@ -1,14 +1,14 @@
 r"""
 ---
 title: Course
-summary: Twelve steps of about ten minutes, from guessing letters to a modern transformer.
+summary: Twelve steps, from guessing letters to a modern transformer.
 layout: path
 terms: {overfitting: A model gets better on its training text and worse on any other.}
 ---
 
-You build a model that writes like Shakespeare, letter by letter, in twelve steps of about ten
-minutes. Each step is a page or a part of one, and the answer to a failure of the step before. You
-need Python and a little PyTorch. The text is *Tiny Shakespeare*, a million letters of
+You build a model that writes like Shakespeare, letter by letter, in twelve steps. Each step is
+a page or a part of one, ten to twenty minutes of reading, and the answer to a failure of the step
+before. You need Python and a little PyTorch. The text is *Tiny Shakespeare*, a million letters of
 Shakespeare's plays.
 The numbers are losses: the lower, the better the model predicts each next letter of a part of the
 text that it was not trained on. The line beside the steps goes to the left where the loss falls.
@@ -20,8 +20,8 @@ changes from one step to the next, and needs nothing but PyTorch and [the
 text](https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt),
 here saved as `tiny_shakespeare.txt`. This one trains for 400 steps:
 `python step_05.py tiny_shakespeare.txt 400`. A program's loss differs a little from that of the
-page: it draws other batches, and keeps PyTorch's weight decay. (The last one needs PyTorch 2.9, for
-Muon.)
+page: it draws other batches, and its weight decay is PyTorch's. (The last one needs PyTorch 2.9,
+for Muon. Its learning rate falls along a cosine, and that of the page along a line.)
 
 **A loss, and how far counting gets**
 
@@ -39,8 +39,8 @@ Muon.)
 * [ ] **3. [Longer contexts](../training/counting.py#BackOff).** A pair knows one letter. Counting
   four letters back gives
   [1.688](../../results/course.json#tables.steps.Counting%20four%20letters%20back.loss). With more
-  the loss goes up again, because more and more contexts were never seen. Remember 1.688: after the
-  short runs of this page, none of the models below reaches it.
+  the loss goes up again: the table trusts a long context that it saw a few times too much. Remember
+  1.688: after the short runs of this page, none of the models below reaches it.
 
   [step_03.py](../../docs/course/step_03.py "program")
 

@@ -18,8 +18,8 @@ dialogue begins somewhere in the middle, where a dialogue that is asked alone ne
 **In:** rendered dialogues. **Out:** windows, `[length, batch_size]`, and a model that computes for
 each dialogue what it would compute if it were alone.
 
-Think of two plays bound in one book. Page numbers start at 1 again with the second, and none of its
-lines answers the first.
+Think of two plays bound in one book. The pages of the second are counted from its own beginning,
+and none of its lines answers the first.
 
 ```text
           <begin> <user> h o t ? <end> <assistant> c o l  d  .  <end> <begin> <user> …
@@ -59,8 +59,8 @@ def pack(
         if size > length:
             raise ValueError(f"a dialogue of {size} tokens doesn't fit into {length}")
 
-        # One that doesn't fit into the rest of this window begins the next one. It is never cut:
-        # the second half of a question has no answer.
+        # One that doesn't fit into the rest of this window begins the next one. Cut in two, it
+        # would leave a question without its answer, and then an answer to half a question.
         if size > room:
             windows.append([])
             room = length

@@ -33,10 +33,11 @@ when a small network is praised for the words that it spells.
 [The loss against the letters of context](../../results/counting.json#figures.contexts)
 
 With more than four letters the validation loss goes *up*, while the training loss goes on falling.
-The table learns the training text by heart, and of the contexts in the validation text it has seen
-fewer and fewer. Two contexts that differ in their last letter have nothing in common for it. A
-network can do what a table can't: treat similar contexts alike, and look back further than four
-letters.
+The table learns the training text by heart. A context that it never saw costs nothing, as it falls
+back on the shorter one. What costs is trust: a longer context came up less often, and the table
+still gives most of the probability to the few letters that followed it. Two contexts that differ in
+their last letter have nothing in common for it. A network can do what a table can't: treat similar
+contexts alike, and look back further than four letters.
 
 [A sample of each](../../results/counting.json#tables.samples)
 """
@@ -205,9 +206,13 @@ def example(n_vocab: int = 5, n_letters: int = 2) -> tuple[Tensor, Tensor]:
     ??? question "Why does the validation loss rise with more than four letters of context?"
         - [ ] The counts of rare contexts are wrong.
             - They are exact. A count of one just says little about what comes next time.
-        - [x] Most longer contexts came up once or never, and the table trusts what it saw once.
-            - Yes. A context that came up once gives half of the probability to one letter. In the
-              training text that letter is always right, in the validation text often not.
+        - [ ] More and more contexts were never seen.
+            - Of six letters, every fifth was never seen. Such a context costs nothing: the table
+              answers with the shorter one.
+        - [x] The table trusts what it saw a few times too much.
+            - Yes. A context that came up $N$ times, with $T$ different letters after it, keeps
+              $N/(N+T)$ of the probability for those: half of it after having come up once. In the
+              training text they are always right, in the validation text often not.
         - [ ] The validation text is harder than the training text.
             - It is the same text for each length of context, and up to four letters its loss falls.
 

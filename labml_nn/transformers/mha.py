@@ -1,7 +1,7 @@
 r"""
 ---
 title: Multi-Head Attention
-summary: How the positions of a sequence exchange what they know, in seventy lines of code.
+summary: How the positions of a sequence exchange what they know.
 know: ways/one_head_at_a_time.py
 paper:
   title: Attention Is All You Need
@@ -10,34 +10,38 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-Everything else in a transformer looks at one position at a time. Attention is where positions look
-at each other. Without it, [the small transformer](basic/autoregressive_model.py) predicts a letter
-from the one before it and its position. After 1,000 steps its loss is
-[2.489](../../results/without.json#tables.without.No%20attention.loss), about that of [counting
-pairs](../training/counting.py). With attention it is
+Everything else in a transformer works on one position at a time. Attention is where positions look
+at each other. Without it, [the small transformer](basic/autoregressive_model.py) has only the last
+letter and its position to predict the next one from. After 1,000 steps its loss is
+[2.489](../../results/without.json#tables.without.No%20attention.loss). With attention it is
 [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
 
-**In:** queries, `[seq_len_q, batch_size, d_model]`, one for each position that looks, and keys and
-values, `[seq_len_k, batch_size, d_model]`, one pair for each position that is looked at. **Out:**
-one vector for each query, `[seq_len_q, batch_size, d_model]`.
+Take “the cat sat”. Each word is a vector $x$. Three learned matrices make three vectors of it:
 
-Think of a Python dictionary. Indexing it with a query returns the value whose key *equals* the
-query. Attention is the same lookup made soft: every key gets a score for how well it *matches*, the
-scores become weights that sum to one, and the answer is the weighted average of the values. With
-the scores 2, 1 and 0 for three keys, the weights are 0.67, 0.24 and 0.09.
+* the *query* $W^Q x$, what this word looks for,
+* the *key* $W^K x$, what it can be found by,
+* the *value* $W^V x$, what others get from it.
 
-[What the trained model looks at in eight characters. A row is a query, a column a key; the first
-head of each layer](../../results/without.json#figures.attention)
+Let “sat” look for who sat. Its query is `2 2 0 0`. A dot product with each key, divided by
+$\sqrt{4}$, is the *score*, and the softmax turns scores into weights:
 
-In matrices, with a row for each query in $Q$, and for each key and value in $K$ and $V$:
+| | key | score | weight |
+| --- | :---: | ---: | ---: |
+| the | `0 0 1 1` | 0 | 0.09 |
+| cat | `1 1 0 0` | 2 | 0.67 |
+| sat | `1 0 0 1` | 1 | 0.24 |
+
+The answer is the weighted average of the three values, mostly that of “cat”. It is a Python
+dictionary made soft: every key matches a little. For all words at once, with a query in each row of
+$Q$, and keys and values in the rows of $K$ and $V$:
 
 $$
 \operatorname{Attention}(Q, K, V) = \operatorname{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
 $$
 
-In the code, $i$ is the position of a query, $j$ that of a key, $b$ the sequence in the batch, $h$
-the head and $d$ the feature. `torch.einsum` sums over the letters that its result doesn't have.
-Biases and dropout of weights aren't the paper's.
+**In:** the positions that look, `[seq_len_q, batch_size, d_model]`, and the positions they look at,
+`[seq_len_k, batch_size, d_model]`, often the same. **Out:** one vector for each position that
+looks, `[seq_len_q, batch_size, d_model]`.
 """
 
 import math
@@ -50,6 +54,17 @@ from torch import Tensor, nn
 class PrepareForMultiHeadAttention(nn.Module):
     r"""
     ## Projection to heads
+
+    This makes the queries; two more of it make the keys and the values. *Heads* are slices. With 8
+    features and 2 heads, the first 4 numbers of the query are that of head 0, and the last 4 that
+    of head 1:
+
+    ```
+    x of “sat”    0.3 -1.2  0.8  0.1  0.5 -0.7  1.1  0.4
+    times W       2    2    0    0    1    0    3    0
+    head 0        2    2    0    0
+    head 1                            1    0    3    0
+    ```
     """
 
     def __init__(self, d_model: int, heads: int, d_k: int, bias: bool) -> None:
@@ -59,8 +74,8 @@ class PrepareForMultiHeadAttention(nn.Module):
         * `bias` is whether the projection adds learned numbers
         """
         super().__init__()
-        # One matrix for all heads: from `d_model` features to `d_k` for each of the `heads`. That
-        # is the same as a small matrix for each head, in one product.
+        # One matrix for all heads. Its first `d_k` rows are the matrix of the first head, the next
+        # `d_k` rows that of the second: small matrices stacked, and one product for all.
         self.linear = nn.Linear(d_model, heads * d_k, bias=bias)
         self.heads = heads
         self.d_k = d_k
@@ -69,10 +84,10 @@ class PrepareForMultiHeadAttention(nn.Module):
         r"""
         From `[..., d_model]` to `[..., heads, d_k]`.
         """
-        # What to ask (a query), what to be found by (a key), or what to answer (a value).
+        # Each position by itself: no position has seen another yet.
         x = self.linear(x)
 
-        # The features are cut into heads, which get an axis of their own: `[..., heads, d_k]`
+        # Cut the features into heads. No number moves; there is one more axis: `[..., heads, d_k]`.
         return x.unflatten(-1, (self.heads, self.d_k))
 
 
@@ -80,15 +95,25 @@ class MultiHeadAttention(nn.Module):
     r"""
     ## Multi-head attention
 
-    One average answers one question. A word may need its subject *and* its tense, so several
-    *heads* look up side by side, each with its own projections to $d_k = d_{model} / h$ features.
-    That is the reason usually given. On this text and at this size we found no gain: one wide head
-    reaches [1.852](../../results/without.json#tables.without.One%20wide%20head.loss), four heads
-    [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
+    One softmax makes one average. But “sat” may need to know *who* sat and *where*, and an average
+    of both answers is neither. So each head has its own slice of queries, keys and values, and
+    makes its own average. The answers are put side by side again and mixed by one more matrix:
 
     $$\operatorname{MultiHead} = \operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O$$
 
-    Here $h$ is the number of heads.
+    Here $h$ is the number of heads. With $d_k = d_{model} / h$ features each, many heads cost no
+    more than one.
+
+    [Where the trained model looks in eight characters. A row is a query, a column a key; the first
+    head of each layer](../../results/without.json#figures.attention)
+
+    A diagonal is a head that looks at the letter itself or near it. A dark first column
+    may be an [attention sink](memory/learned_sink.py), where a head puts weight that it has no
+    use for.
+
+    In the code, $i$ is the position of a query, $j$ that of a key, $b$ the sequence in the batch,
+    $h$ the head and $d$ the feature. `torch.einsum` sums over the letters that its result doesn't
+    have. The paper has no biases here, and drops no attention weights.
     """
 
     def __init__(
@@ -101,42 +126,44 @@ class MultiHeadAttention(nn.Module):
         * `bias` is whether the four projections add learned numbers
         """
         super().__init__()
-        # The features are shared out among the heads, so nothing may be left over.
+        # The features are cut into slices of equal size, so nothing may be left over.
         if d_model % heads:
             raise ValueError(f"heads must divide d_model, got heads={heads}, d_model={d_model}")
         self.heads = heads
         self.d_k = d_model // heads
 
-        # What to ask, what to be found by, and what to answer.
+        # Three matrices of the same shape. They start with different random numbers and learn
+        # different things: what to look for, what to be found by, what to hand over.
         self.query = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias)
         self.key = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias)
         self.value = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias)
 
-        # The heads answer side by side. This mixes their answers.
+        # Until here no head knows of another. This matrix mixes their answers.
         self.output = nn.Linear(d_model, d_model, bias=bias)
         self.dropout = nn.Dropout(dropout_prob)
 
-        # The weights of the last call, for looking at them. Nothing here reads them, and they have
-        # no gradients.
+        # The weights of the last call, for you to look at. Nothing in the model reads them.
         self.attn: Tensor | None = None
 
     def get_scores(self, query: Tensor, key: Tensor) -> Tensor:
         r"""
         ### Scores
 
-        How well does each query match each key? Variants override this method.
+        How well does each query match each key? The [variants](variants/__init__.py) change this.
         """
-        # $S_{ijbh} = \sum_d Q_{ibhd} K_{jbhd}$, large where two vectors point the same way.
+        # $S_{ijbh} = \sum_d Q_{ibhd} K_{jbhd}$: the dot product of each query with each key, in
+        # every sequence and every head. It is large where the two point the same way.
         return torch.einsum("ibhd,jbhd->ijbh", query, key)
 
     def prepare_mask(self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
         r"""
         ### Mask
 
-        `mask[i, j, b]` is true where query $i$ of sequence $b$ may look at key $j$. With a length
-        of 1, the first axis stands for all queries, and the last for the whole batch.
+        `mask[i, j, b]` is true where query $i$ of sequence $b$ may look at key $j$. The first axis
+        may have length 1, for all queries alike, and the last one, for the whole batch.
         """
-        # A mask of numbers is refused: zero means *hidden* to some libraries, *visible* to others.
+        # Only true and false: some libraries hide where a mask of numbers is 0, others where it
+        # isn't.
         expected = [query_shape[0], key_shape[0], query_shape[1]]
         fits = (
             mask.dim() == 3
@@ -148,7 +175,7 @@ class MultiHeadAttention(nn.Module):
             got = f"{mask.dtype} {list(mask.shape)}"
             raise ValueError(f"expected a mask of torch.bool {expected}, got {got}")
 
-        # The axis for the heads comes last: all of them see the same keys.
+        # One more axis, for the heads: all of them see the same keys.
         return mask.unsqueeze(-1)
 
     def forward(
@@ -157,43 +184,47 @@ class MultiHeadAttention(nn.Module):
         r"""
         ### Attend
 
-        Self-attention passes one tensor three times. In cross-attention, key and value are another.
-        `query` and the result are `[seq_len_q, batch_size, d_model]`, `key` and `value`
-        `[seq_len_k, batch_size, d_model]`.
+        For *self-attention*, pass the same tensor three times. For *cross-attention*, `key` and
+        `value` are another text. `query` and the result are `[seq_len_q, batch_size, d_model]`,
+        `key` and `value` `[seq_len_k, batch_size, d_model]`.
         """
-        # Shapes that don't fit would be broadcast in silence: one key for all, say.
+        # PyTorch would broadcast some shapes that don't fit, and compute something else in silence.
         if key.shape != value.shape or query.shape[1:] != key.shape[1:]:
             shapes = [list(x.shape) for x in (query, key, value)]
             raise ValueError(f"the shapes of query, key and value don't fit: {shapes}")
         if mask is not None:
             mask = self.prepare_mask(mask, query.shape, key.shape)
 
-        # Each position now has a vector for each head: `[seq_len_q, batch_size, heads, d_k]`.
+        # **Project.** Each position gets a query, a key and a value for each head:
+        # `[seq_len_q, batch_size, heads, d_k]`.
         query = self.query(query)
         key = self.key(key)
         value = self.value(value)
 
-        # The dot product of $d_k$ independent features of mean 0 and variance 1 has variance $d_k$;
-        # this makes it 1 again. Scaling the query instead makes float16 overflow less easily.
+        # **Score.** A sum of $d_k$ independent products of variance 1 has variance $d_k$; dividing
+        # by $\sqrt{d_k}$ makes it 1 again. We divide the query and not the product, which in
+        # float16 overflows later.
         scores = self.get_scores(query / math.sqrt(self.d_k), key)
 
-        # A hidden key gets the smallest finite score, so the softmax makes its weight exactly zero.
-        # (With minus infinity, a query without any key would get not-a-number.)
+        # **Hide.** With the smallest finite score, a hidden key gets a weight of exactly zero. With
+        # minus infinity, a query that sees no key at all would get not-a-number.
         if mask is not None:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
-        # Along the keys, so that weights sum to one: `[seq_len_q, seq_len_k, batch_size, heads]`.
+        # **Weigh.** The softmax runs along the keys, so that the weights of each query sum to one:
+        # `[seq_len_q, seq_len_k, batch_size, heads]`.
         attn = scores.softmax(dim=1)
 
-        # A query that may look at nothing has equal weights now. It should take nothing.
+        # A query that sees no key has equal weights for all keys now. It should take nothing.
         if mask is not None:
             attn = attn.masked_fill(~mask, 0)
         self.attn = attn.detach()
 
-        # $X_{ibhd} = \sum_j A_{ijbh} V_{jbhd}$, and dropout lets no head rely on one position.
+        # **Average.** $X_{ibhd} = \sum_j A_{ijbh} V_{jbhd}$. Dropout leaves out some weights in
+        # training, so that no head relies on a single position.
         x = torch.einsum("ijbh,jbhd->ibhd", self.dropout(attn), value)
 
-        # The heads' answers side by side, mixed by the last projection.
+        # **Mix.** Put the slices side by side again, `d_model` features, and mix them.
         return self.output(x.flatten(start_dim=2))
 
 
@@ -201,16 +232,23 @@ def causal_mask(seq_len: int) -> Tensor:
     r"""
     ## Causal mask
 
-    Position $i$ may look at position $j$ if $j \le i$.
+    Position $i$ may look at position $j$ if $j \le i$. For three words:
 
-    A model that predicts the next token must not see it, so each query may look only at its own
-    position and those before it. Without this mask the loss falls to
-    [0.040](../../results/without.json#tables.without.No%20mask.loss), since each position sees the
-    answer. When you write, there is no later token to see, and the loss is
-    [10.682](../../results/without.json#tables.without.No%20mask.honest).
+    ```
+          the  cat  sat
+    the    1    0    0
+    cat    1    1    0
+    sat    1    1    1
+    ```
+
+    A model that predicts the next word must not see it. Without this mask, each position copies the
+    answer from its right neighbour: the loss in training falls to
+    [0.040](../../results/without.json#tables.without.No%20mask.loss). When you write, there is no
+    right neighbour, and the loss is
+    [10.682](../../results/without.json#tables.without.No%20mask.honest), worse than guessing.
     """
-    # `tril` keeps the lower triangle of the *last two* axes, so the axis of the batch comes after
-    # it. With that axis already there nothing would be masked, and every loss would look wonderful.
+    # `tril` keeps the lower triangle of the *last two* axes, so add the axis of the batch after it.
+    # If it were there before, `tril` would take keys and batch for the triangle, and hide nothing.
     return torch.ones(seq_len, seq_len, dtype=torch.bool).tril().unsqueeze(-1)
 
 
@@ -238,17 +276,24 @@ def example(
 
     [The mean of the largest of 64 weights](../../results/drawings.json#tables.scale)
 
-    Without the scale our model's loss is
-    [2.019](../../results/without.json#tables.without.Scores%20not%20scaled.loss), not
-    [1.846](../../results/without.json#tables.without.The%20whole%20model.loss). It depends on the
-    recipe: the [museum's](mistakes/experiment.py) model trains better without it,
-    [2.072](../../results/mistakes.json#tables.mistakes.Unscaled.printed) beside
-    [2.117](../../results/mistakes.json#tables.mistakes.RightAttention.printed).
+    ### Measured here
+
+    Without the scale, the loss of our model is
+    [2.019](../../results/without.json#tables.without.Scores%20not%20scaled.loss) instead of
+    [1.846](../../results/without.json#tables.without.The%20whole%20model.loss). With another recipe
+    it can be the other way round: the model of the [museum](mistakes/experiment.py) reaches
+    [2.072](../../results/mistakes.json#tables.mistakes.Unscaled.printed) without the scale, and
+    [2.117](../../results/mistakes.json#tables.mistakes.RightAttention.printed) with it.
+
+    Several heads are no gain on this text and at this size: one head of full width reaches
+    [1.852](../../results/without.json#tables.without.One%20wide%20head.loss), four heads
+    [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
 
     ### Is yours right?
 
-    Wrong [scales](mistakes/projections.py), [masks](mistakes/masks.py) and
-    [views](mistakes/axes.py) train, too. [One call](mistakes/attention_tests.py) names them.
+    An attention with a wrong [scale](mistakes/projections.py), [mask](mistakes/masks.py) or
+    [view](mistakes/axes.py) trains as well, and the loss often looks right. [One
+    call](mistakes/attention_tests.py) tests yours and names the mistake.
 
     ### Exercises
 
@@ -270,17 +315,19 @@ def example(
     ??? question "Which is 1: `attn.sum(0)` or `attn.sum(1)`?"
         `attn.sum(1)`, over keys. The other axis is a [mistake](mistakes/axes.py): queries compete.
 
-    ??? question "The mask is `torch.ones(n, n, 1, dtype=torch.bool).tril()`. What test notices?"
-        Every shape is right. Only this notices: change the last token; no earlier output may move.
+    ??? question "The mask is `torch.ones(n, n, 1, dtype=torch.bool).tril()`. How do you notice?"
+        Not by a shape: all are right. Change the last token and look whether an earlier output
+        moves. Or look at the weights: `attn[0, 1:]` must be zero.
     """
-    # One module for both calls; the second one would usually have its own.
+    # One module for both calls. In a real model, each of them would have its own.
     d_model = heads * d_k
     attention = MultiHeadAttention(heads, d_model)
 
-    # Random vectors in place of tokens. All axes differ in length, so that shapes tell them apart.
+    # Random vectors in place of words. All axes have different lengths, so you can tell them apart.
     x = torch.randn(seq_len_q, batch_size, d_model)
     memory = torch.randn(seq_len_k, batch_size, d_model)
 
-    # Only self-attention needs the mask. The other sequence is known as a whole.
+    # Self-attention under the causal mask; then cross-attention to `memory`, which is known as a
+    # whole and needs no mask.
     x = attention(query=x, key=x, value=x, mask=causal_mask(seq_len_q))
     return attention(query=x, key=memory, value=memory)

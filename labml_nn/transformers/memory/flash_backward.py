@@ -10,7 +10,7 @@ paper:
 ---
 
 [Tiles](flash.py) never hold all scores in the forward pass. But the backward pass needs the weights
-of every tile, so PyTorch keeps them until then, and nothing is saved in training.
+of every tile, so PyTorch keeps them until then, and hardly anything is saved in training.
 
 The way out is to compute them *again*. Beside queries, keys, values and results, one number for
 each query of each head is kept. So the memory, without the mask, grows with the length of the text

@@ -8,7 +8,7 @@ paper:
   year: 2023
   link: https://arxiv.org/abs/2309.17453
 terms:
-  attention sink: A first token that every query may see, however far away it is.
+  attention sink: A token, mostly the first, that heads give weight to when they found nothing else.
   sliding window: Each query sees only a fixed number of the latest keys.
 ---
 
@@ -16,9 +16,9 @@ The [cache](../kv_cache.py) of a model that writes grows with its text, and so d
 each token. With a *sliding window* neither does: a position sees itself and the `window - 1`
 positions before it, and nothing further back. Older keys and values can go.
 
-What is older isn't lost. The position before this one has seen one position further back, and in
-the next layer its vector tells of it. So information moves on by a window in each layer, and a
-stack of 4 layers with windows of 16 reaches 60 positions back.
+Older tokens still reach us, through the layers. With a window of 16, position 100 in layer 2
+attends to position 85, and in layer 1 position 85 had attended to 70. Each layer adds 15 positions,
+so 4 layers reach 60 positions back.
 
 A large model that was trained *without* a window breaks down under one, and the paper found out
 why. A head that finds nothing has to put its weight somewhere, because the weights of a softmax sum
@@ -108,7 +108,7 @@ class SlidingWindowAttention(MultiHeadAttention):
         visible = window_mask(len(query), self.window, self.n_sinks).to(query.device)
 
         # What both masks allow. A causal mask is in the window already; one for padding isn't. It
-        # has three axes: any other shape would be broadcast, without a complaint.
+        # has three axes: with as many sequences as positions, a mask of two would pass in silence.
         if mask is not None:
             visible = visible & mask
         return super().forward(query=query, key=key, value=value, mask=visible)

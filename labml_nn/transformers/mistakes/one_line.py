@@ -13,7 +13,7 @@ the copy has other differences, and 19 copies would have to be kept the same. He
 is made from the source of the right one, as a reader with an editor would make it. If the right
 line is no longer there, or is there twice, making the exhibit fails.
 
-[What each exhibit does to the loss, beside the right
+[What the exhibits that were trained do to the loss, beside the right
 model](../../../results/mistakes.json#figures.losses)
 """
 
@@ -98,7 +98,7 @@ def example(
         `replace` does nothing if the line isn't there. The exhibit would be right, and every test
         of the museum would pass it.
 
-    ??? question "What would `right = \"dim=-1\"` do?"
+    ??? question "What would `right = 'dim=-1'` do?"
         `dim=-1` stands in the attention twice: where a query without any key is found, and in the
         softmax. Making the exhibit fails, and the sentence says that it found two.
 
