@@ -19,6 +19,9 @@ COLAB_PYTHON ?= python3.13
 # The first version that `setup.py` admits.
 OLDEST_TORCH := 2.4.0
 
+# The environment: make test PYTHON=python3.13 VENV=.python3.13 leaves the usual one alone.
+VENV ?= .venv
+
 # What builds the website from the pages: mkdocs, or zensical, which comes after it.
 ENGINE ?= mkdocs
 build_with_mkdocs := mkdocs build --strict
@@ -37,15 +40,18 @@ ARGS ?=
 # The experiment of `make bench`.
 NAME ?=
 
-run := .venv/bin/python
+# A slice of `make whole`, or `today` for the one that the date chooses; all, if none is named.
+SLICE ?=
+
+run := $(VENV)/bin/python
 install := $(run) -m pip install --disable-pip-version-check --constraint constraints.txt
 
 # For programs of npm's packages, which run in Node.
-node_programs := PATH="$(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$$PATH"
+node_programs := PATH="$(CURDIR)/$(VENV)/bin:$(CURDIR)/node_modules/.bin:$$PATH"
 
 # Each step of the set-up ends by writing its stamp: a step that was interrupted is done again, and
 # one that is done is done again only when what it depends on has changed.
-made := .venv/made
+made := $(VENV)/made
 
 # As many tests at a time as there are cores. (One more is no faster: the cores are busy throughout.)
 parallel := --numprocesses=logical --maxprocesses=4 --dist=worksteal
@@ -76,7 +82,7 @@ purge: ## Drop from the style sheets of the site what no page uses, as make site
 	@cd "$(SITE)" && for css in assets/stylesheets/*.css assets/stylesheets/*/*.css assets/katex/*.css; do \
 		! test -f "$$css" || $(node_programs) purgecss \
 			--css "$$css" --content '**/*.html' 'assets/**/*.js' --output "$$css"; done
-	@cd "$(SITE)" && PATH="$(CURDIR)/.venv/bin:$$PATH" "$(CURDIR)/node_modules/.bin/esbuild" \
+	@cd "$(SITE)" && PATH="$(CURDIR)/$(VENV)/bin:$$PATH" "$(CURDIR)/node_modules/.bin/esbuild" \
 		--minify --allow-overwrite --outdir=assets --log-level=warning assets/literate.css assets/forms.css
 
 serve: $(made)/site node_modules/.made ## Show the website at http://127.0.0.1:8000/ and follow changes
@@ -98,11 +104,11 @@ quick: $(made)/test node_modules/.made ## What to run while writing: style, all 
 	$(run) -m pytest -q tests/test_architecture.py & tests=$$!; \
 	$(run) -m literate check; checked=$$?; wait $$tests && exit $$checked
 
-# The stamp goes first: whatever comes next installs the pinned torch again.
-oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest torch that setup.py admits
-	rm -f $(made)/torch
-	$(run) -m pip install --disable-pip-version-check $(torch_from) torch==$(OLDEST_TORCH)
-	$(run) -m pytest tests/literate/test_notebook_runs.py $(ARGS)
+# In an environment of its own: the usual one keeps its torch.
+oldest: ## Execute the notebooks with the oldest torch that setup.py admits
+	@$(MAKE) --no-print-directory VENV=.oldest .oldest/made/test
+	.oldest/bin/python -m pip install --disable-pip-version-check $(torch_from) torch==$(OLDEST_TORCH)
+	.oldest/bin/python -m pytest $(parallel) -m '' tests/literate/test_notebook_runs.py $(ARGS)
 
 colab: .colab/made ## Execute the notebooks with the Python, torch and kernel of Colab's newest runtime
 	OMP_NUM_THREADS=1 PYDEVD_DISABLE_FILE_VALIDATION=1 .colab/bin/python -W ignore -m tests.colab $(ARGS)
@@ -117,7 +123,7 @@ update: node_modules/.made ## Try the newest versions that setup.py admits, besi
 	@.newest/bin/python -m pip freeze --all | grep '^[^#].*==' | sed 's/+.*//' | tr 'A-Z_' 'a-z-' | sort > .newest/found
 	@echo 'Pinned (<) and newest (>):'
 	@diff .newest/pinned .newest/found || true
-	@.venv/bin/npm outdated || true
+	@$(VENV)/bin/npm outdated || true
 	.newest/bin/python -m pytest $(parallel) $(ARGS)
 
 dist: $(made)/test ## Build the package for PyPI into dist/
@@ -138,9 +144,9 @@ lint: $(made)/test node_modules/.made ## Check the code's style, layout and type
 	$(run) -m literate check
 	$(run) -m literate notebooks --check
 
-whole: $(made)/test node_modules/.made ## Run the tests that are slow and rarely fail: all pages, all styles, all standard library
+whole: $(made)/test node_modules/.made ## Run the slow tests; make whole SLICE=browser runs a part of ten minutes, SLICE=list names them
 	$(run) tests/browser/chromium.py
-	$(run) -m pytest $(parallel) -m whole
+	$(run) -m tests.slices $(SLICE) $(parallel) $(ARGS)
 
 check: lint test whole site ## lint, test, whole and site, one after another
 
@@ -155,7 +161,7 @@ clean: ## Remove what was built; the runs stay
 	rm -rf site .cache build dist annotated_transformers.egg-info
 
 distclean: clean ## Remove what was installed, too
-	rm -rf .venv .colab .newest node_modules benchmarks/figures/node_modules
+	rm -rf .venv .colab .newest .oldest .python3.* node_modules benchmarks/figures/node_modules
 
 # The set-up
 
@@ -168,7 +174,7 @@ $(made)/venv:
 		'$(PYTHON) is older than Python 3.11. Name a newer one: make PYTHON=python3.12'; exit 1; }
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2> /dev/null || { $(say) \
 		'$(PYTHON) cannot make an environment: it has no venv or ensurepip. On Debian or Ubuntu: apt-get install python3-venv'; exit 1; }
-	"$(PYTHON)" -m venv --clear .venv
+	"$(PYTHON)" -m venv --clear $(VENV)
 	@mkdir -p $(@D) && touch $@
 
 # torch comes first and alone: only for it is the further index asked, and where that cannot be
@@ -203,11 +209,12 @@ $(made)/test: $(made)/site
 	@touch $@
 
 # npm comes from PyPI, with Node. It empties node_modules first: the stamp goes with it.
-node_modules/.made: package.json package-lock.json .npmrc $(made)/site
-	.venv/bin/npm ci --prefer-offline --cache .cache/npm
+# (Another environment is no reason to fetch them again.)
+node_modules/.made: package.json package-lock.json .npmrc | $(made)/site
+	$(VENV)/bin/npm ci --prefer-offline --cache .cache/npm
 	@touch $@
 
 # Lighthouse brings two hundred packages: they are installed for `make bench-site` alone.
-benchmarks/figures/node_modules/.made: $(addprefix benchmarks/figures/,package.json package-lock.json .npmrc) $(made)/site
-	cd benchmarks/figures && ../../.venv/bin/npm ci --prefer-offline --cache ../../.cache/npm
+benchmarks/figures/node_modules/.made: $(addprefix benchmarks/figures/,package.json package-lock.json .npmrc) | $(made)/site
+	cd benchmarks/figures && ../../$(VENV)/bin/npm ci --prefer-offline --cache ../../.cache/npm
 	@touch $@

@@ -12,6 +12,7 @@ from filelock import FileLock
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from tests.literate.projects import ROOT, purge, succeed
+from tests.slices import SLICES, slice_of
 
 # One thread for the sums of a process, and of those that it starts: on tensors as small as those
 # of the tests a second one costs more than it gives, and the other core has tests of its own.
@@ -29,11 +30,28 @@ set_hypothesis_home_dir(ROOT / ".cache" / "hypothesis")
 LONGEST = "test_contributing.py"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    r"""For `tests/slices.py`."""
+    parser.addoption("--slice", choices=SLICES, help="of the slow tests, those of this slice alone")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     r"""Files that need the built site come first: one process builds it, and the other has other
     tests meanwhile, instead of waiting for it. The longest test is the first of these."""
+    wanted = config.getoption("slice")
+    if wanted:
+        items[:] = [one for one in items if slice_of(one.nodeid) == wanted]
     waiting = {one.path for one in items if "site" in getattr(one, "fixturenames", ())}
     items.sort(key=lambda one: (one.path not in waiting, one.path.name != LONGEST))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    r"""A slice of which this machine lacks everything has run nothing."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if session.config.getoption("slice") and reporter and not reporter.stats.get("passed"):
+        if session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def pytest_collection_finish() -> None:

@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.setup_py import facts, requirements
+from tests.slices import SLICES
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -160,8 +161,14 @@ def test_forms_for_issues_and_dependabot_can_be_read() -> None:
 def test_continuous_integration_types_the_command_for_tests_that_the_readme_gives() -> None:
     lines = [line.partition("#")[0].strip() for line in text_of(".ci/run").splitlines()]
     typed = [line for line in lines if line and not line.startswith(("set ", "cd "))]
-    assert [line.removesuffix(" < /dev/null") for line in typed] == ["make test"]
+    first, slow = [line.removesuffix(" < /dev/null") for line in typed]
+    assert first == "make test"
     assert "make test" in commands(text_of("README.md"))
+    # Then the slice of the day, or the next one if this machine lacks what it needs.
+    assert slow == 'make whole SLICE="${SLICE:-today}" ARGS=--else-next'
+    weekly = yaml.safe_load(text_of(".github/workflows/whole.yml"))["jobs"]["whole"]
+    assert weekly["strategy"]["matrix"]["slice"] == SLICES
+    assert weekly["env"] == {"SLICE": "${{ matrix.slice }}"}
 
 
 def test_the_versions_that_are_tried_and_told_are_those_of_setup_py() -> None:
