@@ -112,24 +112,57 @@ def put_in_place(navigation: Path, printed: str) -> None:
     navigation.write_text(text.replace(neighbour, f"{neighbour}\n{new}"), encoding="utf-8")
 
 
+# What builds or checks all pages; `whole` types these, too.
+OF_ALL_PAGES = ("make serve", "make notebooks", "make lint")
+
+
 def test_the_way_from_a_clone_to_a_page_can_be_gone(
+    fork: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    lines = [line.replace("ADDRESS", shlex.quote(str(fork))) for line in commands(WALK)]
+    lines = [line for line in lines if line not in OF_ALL_PAGES]
+    cloned = next(index for index, line in enumerate(lines) if line.startswith("cd "))
+    typed(lines[: cloned + 1], tmp_path, environment)
+    clone = set_up(tmp_path / "annotated")
+    done = next(index for index, line in enumerate(lines) if line.startswith("git add"))
+    check(typed(lines[cloned + 1 : done], tmp_path, environment), clone)
+    hand_in(lines[done:], clone, fork, environment, "")
+
+
+@pytest.mark.whole
+def test_the_whole_way_from_a_clone_to_a_page_can_be_gone(
     fork: Path, environment: dict[str, str], tmp_path: Path, site: Path
 ) -> None:
     lines = [line.replace("ADDRESS", shlex.quote(str(fork))) for line in commands(WALK)]
     at = lines.index("make serve")
     typed(lines[:at], tmp_path, environment)
-    clone = tmp_path / "annotated"
-    # What `make` would set up, and what was measured when the site was built.
+    # What was measured when the site was built.
     assert site.is_dir()
-    (clone / ".venv").symlink_to(sys.prefix)
-    (clone / "node_modules").symlink_to(ROOT / "node_modules")
-    shutil.copytree(ROOT / ".cache/literate", clone / ".cache/literate")
+    clone = set_up(tmp_path / "annotated")
     with started(lines[at], clone, environment) as address:
         assert "<title>Annotated Transformers" in asked(address)
         done = next(index for index, line in enumerate(lines) if line.startswith("git add"))
         printed = typed(lines[at + 1 : done], tmp_path, environment)
         shown = asked(f"{address}transformers/my_idea/")
     assert 'id="MyIdea.forward"' in shown
+    check(printed, clone)
+    # `make lint` checks all of them.
+    assert re.search(r"(?m)^\d{3} pages checked, no problems\.$", printed)
+    notebook = "notebooks/transformers/my_idea.ipynb\n"
+    hand_in(lines[done:], clone, fork, environment, notebook)
+
+
+def set_up(clone: Path) -> Path:
+    r"""A clone with what `make` would set up, and with what was measured."""
+    (clone / ".venv").symlink_to(sys.prefix)
+    (clone / "node_modules").symlink_to(ROOT / "node_modules")
+    if (ROOT / ".cache/literate").is_dir():
+        shutil.copytree(ROOT / ".cache/literate", clone / ".cache/literate")
+    return clone
+
+
+def check(printed: str, clone: Path) -> None:
+    r"""What the commands about the page have said; its line goes into the navigation."""
     for said in [
         "wrote labml_nn/transformers/my_idea.py",
         "1 pages checked, no problems.",
@@ -137,14 +170,18 @@ def test_the_way_from_a_clone_to_a_page_can_be_gone(
         "1 passed",
     ]:
         assert said in printed
-    # `make lint` checks all of them.
-    assert re.search(r"(?m)^\d{3} pages checked, no problems\.$", printed)
     put_in_place(clone / "mkdocs.yml", printed)
-    typed(lines[done:], clone, environment)
+
+
+def hand_in(
+    lines: list[str], clone: Path, fork: Path, environment: dict[str, str], notebook: str
+) -> None:
+    r"""What is pushed are the page, its test and its line."""
+    typed(lines, clone, environment)
     show = "git -c 'safe.directory=*' show --name-only --format=%s my-idea"
     assert typed([show], fork, environment).split("\n\n") == [
         "A page about my idea",
-        "labml_nn/transformers/my_idea.py\nmkdocs.yml\nnotebooks/transformers/my_idea.ipynb\n"
+        f"labml_nn/transformers/my_idea.py\nmkdocs.yml\n{notebook}"
         "tests/labml_nn/transformers/test_my_idea.py\n",
     ]
 

@@ -63,6 +63,7 @@ def rows(folder: Path, page: str) -> list[dict[str, list]]:
     return found
 
 
+@pytest.mark.whole
 def test_the_rows_of_both_engines_are_the_same(site: Path, other: Path) -> None:
     assert pages(site) == pages(other)
     total = Counter()
@@ -78,6 +79,7 @@ def test_the_rows_of_both_engines_are_the_same(site: Path, other: Path) -> None:
     assert ("h3", "MultiHeadAttention.forward") in total
 
 
+@pytest.mark.whole
 def test_both_engines_say_the_same_of_a_page_and_have_no_dead_links(
     site: Path, other: Path
 ) -> None:
@@ -110,26 +112,49 @@ nav: [index.md, attention.md, guide.md]
 """
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    r"""A small site by each engine: here, and in another folder on another day."""
+    built: dict[str, list[Path]] = {engine: [] for engine in ENGINES}
+    for engine, command in ENGINES.items():
+        root = tmp_path_factory.mktemp(engine)
+        for name, variables in (("here", {}), ("a folder/within another", ELSEWHERE)):
+            write(
+                root / name,
+                {
+                    "pkg/__init__.py": HOME,
+                    "pkg/attention.py": ATTENTION,
+                    "docs/guide.md": "# Guide\n\nSee [scores](../pkg/attention.py#scores).\n",
+                    "mkdocs.yml": SMALL,
+                    "pyproject.toml": SETTINGS,
+                },
+            )
+            succeed(root / name, *command, **variables)
+            built[engine].append(root / name / "site")
+    return built
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_small_site_has_the_same_bytes_in_another_folder_on_another_day(
-    engine: str, tmp_path: Path
+    engine: str, small: dict[str, list[Path]]
 ) -> None:
-    built = []
-    for name, variables in (("here", {}), ("a folder/within another", ELSEWHERE)):
-        write(
-            tmp_path / name,
-            {
-                "pkg/__init__.py": HOME,
-                "pkg/attention.py": ATTENTION,
-                "docs/guide.md": "# Guide\n\nSee [scores](../pkg/attention.py#scores).\n",
-                "mkdocs.yml": SMALL,
-                "pyproject.toml": SETTINGS,
-            },
-        )
-        succeed(tmp_path / name, *ENGINES[engine], **variables)
-        built.append(contents(tmp_path / name / "site"))
-    assert built[0] == built[1]
-    assert "attention/index.html" in built[0]
+    here, elsewhere = map(contents, small[engine])
+    assert here == elsewhere
+    assert "attention/index.html" in here
+
+
+def test_a_small_site_is_the_same_by_both_engines(small: dict[str, list[Path]]) -> None:
+    ours, theirs = (small[engine][0] for engine in ENGINES)
+    assert pages(ours) == pages(theirs)
+    for page in pages(ours):
+        assert rows(ours, page) == rows(theirs, page), page
+    shown = rows(ours, "attention/index.html")
+    assert sum(len(row["data-line"]) for row in shown) == 8
+    assert sum(len(row["data-shape"]) for row in shown) == 4
+    said = [documents_of(one) for one in (ours, theirs)]
+    for page, document in said[0].items():
+        assert document.canonical == said[1][page].canonical
+        assert document.stated["description"] == said[1][page].stated["description"]
 
 
 @pytest.mark.whole

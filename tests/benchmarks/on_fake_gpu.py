@@ -22,6 +22,12 @@ from tests.kernels import FORM
 # One that has bfloat16.
 A100 = replace(T4, name="A100", capability=(8, 0))
 ON_GPU = sorted(path for path in FOLDER.rglob("*.ipynb") if chooses_a_gpu(path))
+# An attention, and the training of both recipes.
+SAMPLE = (
+    "transformers/basic/autoregressive_experiment",
+    "transformers/mha",
+    "transformers/modern/experiment",
+)
 
 
 def test_a_mixture_of_devices_is_refused() -> None:
@@ -71,8 +77,18 @@ def test_the_program_starts_kernels_while_the_gpu_computes() -> None:
         assert counts.seconds == pytest.approx(product + 1e-4)
 
 
+def name_of(path: Path) -> str:
+    return path.relative_to(FOLDER).with_suffix("").as_posix()
+
+
 @pytest.mark.parametrize(
-    "path", ON_GPU, ids=lambda path: path.relative_to(FOLDER).with_suffix("").as_posix()
+    "path",
+    [
+        pytest.param(
+            path, id=name_of(path), marks=[] if name_of(path) in SAMPLE else pytest.mark.whole
+        )
+        for path in ON_GPU
+    ],
 )
 def test_a_notebook_runs_where_there_is_a_gpu(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -90,7 +106,7 @@ def test_a_notebook_runs_where_there_is_a_gpu(
 
 def test_the_head_of_each_says_what_it_takes() -> None:
     counted = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    names = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in ON_GPU if trains(path)]
+    names = [name_of(path) for path in ON_GPU if trains(path)]
     assert [name for name in names if "gpu" not in counted.get(f"labml_nn/{name}.py", {})] == []
 
 

@@ -1,10 +1,14 @@
 r"""The notebooks run from top to bottom where torch is and this repository is not."""
 
 import ast
+import builtins
+import dis
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import CodeType
 
+import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
@@ -16,6 +20,7 @@ from literate.measuring.measure import Measurement, Tensor
 from literate.reading.source import Source
 from literate.settings import load
 from literate.takeaway.exercises import MEND, WRITE
+from tests.colab.__main__ import SAMPLE
 from tests.kernels import FORM, Kernels, fill_in
 from tests.literate.projects import ROOT
 
@@ -145,20 +150,15 @@ def check_that_it_shows_a_picture_and_a_loss_and_can_be_read(
     assert sum(bool(line) and not line.startswith("#") for line in lines) <= most
 
 
-# These train and answer for a dozen seconds and more. The notebook on preferences has all that the
-# second one does.
-SLOW = ("quantisation/quantisation_experiment.ipynb", "fine_tuning/dialogue_experiment.ipynb")
-
-
 def name_of(path: Path) -> str:
-    return path.relative_to(ROOT / "notebooks").as_posix()
+    return path.relative_to(ROOT / "notebooks").with_suffix("").as_posix()
 
 
 @pytest.mark.parametrize(
     "path",
     [
         pytest.param(
-            path, id=name_of(path), marks=pytest.mark.whole if name_of(path) in SLOW else []
+            path, id=name_of(path), marks=[] if name_of(path) in SAMPLE else pytest.mark.whole
         )
         for path in NOTEBOOKS
     ],
@@ -176,6 +176,30 @@ def test_our_notebook_runs_from_top_to_bottom(
     assert example == expected[page.as_posix()]
     if any(cell.source.startswith("#@title Settings") for cell in done.cells):
         check_that_it_shows_a_picture_and_a_loss_and_can_be_read(done, path)
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    r"""The code of a cell, and of all functions and classes in it."""
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from codes(one)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_every_name_that_a_notebook_looks_up_is_bound_in_it(path: Path) -> None:
+    asked: set[str] = set()
+    bound = {*vars(builtins), "YOUR_LINE", "__annotations__"}
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "code":
+            for code in codes(compile(cell.source, path.name, "exec", dont_inherit=True)):
+                for one in dis.get_instructions(code):
+                    if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                        asked.add(one.argval)
+                    elif one.opname in ("STORE_GLOBAL", "STORE_NAME"):
+                        bound.add(one.argval)
+    assert asked
+    assert asked - bound == set()
 
 
 def test_every_example_has_tensors_whose_shapes_are_shown(expected: dict[str, str]) -> None:
