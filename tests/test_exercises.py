@@ -98,6 +98,38 @@ def test_the_page_s_own_line_is_right_and_each_wrong_line_is_named(
     assert judged(path, number, one.right, capsys) == RIGHT
 
 
+# Other right lines, some of which leave a result in another order of memory. With dropout on, each
+# order would lose other elements.
+SPELLINGS = [
+    ("mha", 1, "attn = (scores - scores.logsumexp(dim=1, keepdim=True)).exp()"),
+    ("mha", 1, "attn = scores.exp() / scores.exp().sum(1, keepdim=True)"),
+    ("mha", 1, "attn = scores.permute(2, 3, 0, 1).softmax(-1).permute(2, 3, 0, 1)"),
+    ("mha", 0, "scores = torch.einsum('ibhd,jbhd->ijbh', query, key) / self.d_k**0.5"),
+    ("mha", 4, "return self.output(x.reshape(x.shape[0], x.shape[1], -1))"),
+    (
+        "feed_forward",
+        0,
+        "hidden = self.activation(F.linear(x, self.layer1.weight, self.layer1.bias))",
+    ),
+    ("positional_encoding", 0, "return self.dropout(self.encodings[: x.shape[0]] + x)"),
+    ("models", 0, "x = self.dropout(z.mT.contiguous().mT) + x"),
+    ("swiglu", 0, "hidden = self.value(x) * self.gate(x).sigmoid() * self.gate(x)"),
+]
+# The same numbers where nothing is dropped, and others where something is.
+OTHER_DROPOUT = [
+    ("models", 0, "x = x + z"),
+    ("models", 0, "x = x + 0.5 * self.dropout(2 * z)"),
+]
+
+
+@pytest.mark.parametrize(("page", "number", "line"), [*SPELLINGS, *OTHER_DROPOUT])
+def test_another_right_line_is_right_unless_it_drops_something_else(
+    page: str, number: int, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = judged(f"labml_nn/transformers/{page}.py", number, line, capsys)
+    assert (said == RIGHT) == ((page, number, line) in SPELLINGS), said
+
+
 @pytest.fixture
 def program() -> Iterator[Program]:
     r"""What judges in the reader's browser, here with PyTorch."""

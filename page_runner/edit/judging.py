@@ -9,6 +9,10 @@ and with the lesson's, and all results are compared, those of the function with 
 If they differ, each mistake that is likely is made in turn: the one that gives what the reader's
 code gives is named.
 
+Dropout is off while both run. Which elements it drops depends on how a tensor lies in memory: of
+two right lines that leave their results in different orders of axes, each would lose other
+elements. What was to be dropped is compared instead, without regard to the order.
+
 The function stands in notebooks as well, which have a copy of its text. So it brings all that it
 needs along.
 """
@@ -42,6 +46,7 @@ def judge_runs(
     from contextlib import suppress
 
     import torch
+    from torch.nn import functional
 
     def parts(name: str, value: "Any") -> "Iterator[tuple[str, Any]]":
         if isinstance(value, tuple | list | dict):
@@ -55,6 +60,15 @@ def judge_runs(
         results: list = []
         way: list = []
         code, example = made()
+        dropped: list = []
+
+        def keep(
+            input: "Any", p: float = 0.5, training: bool = True, inplace: bool = False
+        ) -> "Any":
+            chance = float(p) if training else 0.0
+            numbers = input.detach().flatten().sort().values
+            dropped.extend(parts("what dropout is given", (chance, numbers)))
+            return input
 
         def look(frame: "Any", event: str, value: "Any") -> None:
             if event == "return" and frame.f_code is code:
@@ -63,6 +77,8 @@ def judge_runs(
                     way.extend(parts(f"`{name}`", frame.f_locals.get(name)))
 
         before = sys.getprofile()
+        dropout = functional.dropout
+        functional.dropout = keep
         sys.setprofile(look)
         try:
             with torch.random.fork_rng():
@@ -70,7 +86,8 @@ def judge_runs(
                 results.extend(parts("what the example returns", example()))
         finally:
             sys.setprofile(before)
-        return results, way
+            functional.dropout = dropout
+        return results + dropped, way
 
     def difference(found: list, expected: list) -> str:
         if [name for name, _ in found] != [name for name, _ in expected]:
