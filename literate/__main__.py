@@ -23,7 +23,7 @@ from pathlib import Path
 import click
 
 from literate import settings, site
-from literate.engines import new, zensical
+from literate.engines import navigation, new, zensical
 from literate.problems import LiterateError, Problem
 from literate.python.statements import by_module, module_name
 from literate.reading.count import table
@@ -118,9 +118,12 @@ def _check(paths: Sequence[str]) -> None:
     sources = _choose(loaded, paths)
     measured = site.measurements(loaded, sources, _say)
     pages = [*site.pages(loaded, sources, measured)]
-    # What two pages say of the same term, only the list of all terms can tell.
-    pages += [] if paths else [*site.documents(loaded), *site.made_pages(loaded)]
-    problems = [problem for page in pages for problem in page.problems]
+    problems = [*navigation.problems(loaded.settings.root, [page.uri for page in pages])]
+    if not paths:
+        # What two pages say of the same term, only the list of all terms can tell.
+        pages += [*site.documents(loaded), *site.made_pages(loaded)]
+        problems += site.left_over(loaded)
+    problems += [problem for page in pages for problem in page.problems]
     if problems:
         raise LiterateError(problems)
     print(f"{len(pages)} pages checked, no problems.")

@@ -47,6 +47,15 @@ class LiterateError(Exception):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+def line_of(what: str, text: str) -> int:
+    r"""
+    ## The line in which something stands
+
+    The first one; 1, if it stands nowhere.
+    """
+    return text.count("\n", 0, max(text.find(what), 0)) + 1
+
+
 def mismatches(
     content: object, schema: Path, root: str = ""
 ) -> list[tuple[tuple[str | int, ...], str]]:

@@ -45,8 +45,9 @@ class Settings:
     * `takes` is a file with the minutes and memory that a notebook
       [takes](takeaway/requirements.py)
     * `words` maps [words](reading/rules.py) that notes should not say to what to say for them
-    * `limits` has, for patterns of paths, what a page should keep to, as it is
+    * `limits` has, for patterns of paths, the most that a page should have of what is
       [counted](reading/count.py)
+    * `lessons` says which pages teach, and what [these owe](reading/lessons.py) their readers
     * `page_models` has the models that [run on pages](../page_runner/__init__.py), and for each its
       pages
     * `edit` names the package whose pages can be [edited](../page_runner/edit/__init__.py), and
@@ -73,6 +74,7 @@ class Settings:
     takes: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    lessons: Mapping[str, Any] = field(default_factory=dict)
     page_models: Mapping[str, Any] = field(default_factory=dict)
     edit: Mapping[str, Any] = field(default_factory=dict)
     compare: Mapping[str, str] = field(default_factory=dict)

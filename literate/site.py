@@ -28,6 +28,7 @@ from literate.page.steps import steps
 from literate.problems import LiterateError, Problem
 from literate.python import names_in_notes
 from literate.python.references import network
+from literate.reading import lessons, oracles
 from literate.reading.source import Source, read
 from literate.results import files
 from literate.results.fingerprints import fingerprint
@@ -215,6 +216,7 @@ def pages(
         if kept_pages.page(path, origin, kept.get(path)) is None
     ]
     shown = page_models(site.settings, lambda runs: runs.shown(new), kept_pages.background)
+    owed = lessons.of_project(site.settings)
     pairs = site.settings.compare.items()
     compared = {source: there for name, there in pairs for source in links.results[name].sources}
     with Formulas(katex.folder(site.settings)) as formulas:
@@ -236,8 +238,24 @@ def pages(
                 told = twin.of_page(source, links, measured.get(source.path))
                 written = replace(written, problems=(*written.problems, *problems), twin=told)
                 kept_pages.pages[source.path] = origin, graph, written
-            against = kept_pages.problems(source, names, site.settings.words)
-            yield replace(written, problems=tuple(sorted([*written.problems, *against])))
+            against = [
+                *written.problems,
+                *kept_pages.problems(source, names, site.settings),
+                *exercises.problems(site.settings, source, measured.get(source.path)),
+                *oracles.problems(source, site.settings.root, owed),
+            ]
+            yield replace(written, problems=tuple(sorted(set(against))))
+
+
+def left_over(site: Site) -> Iterator[Problem]:
+    r"""
+    ## What the project says of pages that are not there
+
+    Exercises, and reasons why a lesson is compared with nothing.
+    """
+    yield from exercises.left_over(site.settings, site.sources)
+    owed = lessons.of_project(site.settings)
+    yield from oracles.left_over(site.sources, site.settings.root, owed)
 
 
 def made_pages(site: Site) -> list[Page]:
@@ -300,7 +318,7 @@ def correct_pages(
         raise LiterateError([Problem("pyproject.toml", 1, str(error))]) from None
     written = [*made, *documents(site), *made_pages(site)]
     problems = [problem for page in written for problem in page.problems]
-    site.settings.judge(problems, report)
+    site.settings.judge([*problems, *left_over(site)], report)
     return written
 
 

@@ -62,17 +62,6 @@ def imported(folder: str) -> dict[str, set[str]]:
     return {str(path): {name for _, name in packages(path)} for path in sources(folder)}
 
 
-def test_the_pages_import_torch_and_the_standard_library_only() -> None:
-    strangers = {
-        path: names - {"torch", "labml_nn"} for path, names in imported("labml_nn").items()
-    }
-    # Those that may train.
-    for path in strangers:
-        if path.startswith("labml_nn/training/") or path.endswith("experiment.py"):
-            strangers[path] -= TRAINING
-    assert [one for one in strangers.items() if one[1]] == []
-
-
 def test_lessons_never_import_machinery() -> None:
     machinery = {"labml_nn.training.engine", "labml_nn.page_models"}
     importers = {

@@ -1,6 +1,5 @@
 r"""Every exercise can be solved, does no harm unsolved, and its wrong lines are told by name."""
 
-import inspect
 import json
 import linecache
 import re
@@ -9,10 +8,8 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from operator import attrgetter
 from pathlib import Path
 from pkgutil import iter_modules
-from types import FrameType
 
 import nbformat
 import pytest
@@ -25,20 +22,15 @@ from page_runner.edit.running import Program
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = load(ROOT)
-EXERCISES = tomllib.loads((ROOT / "labml_nn/exercises.toml").read_text(encoding="utf-8"))
-HOLES = [(path, number) for path, holes in EXERCISES.items() for number in range(len(holes))]
+EXERCISES = (ROOT / "labml_nn/exercises.toml").read_text(encoding="utf-8")
+HOLES = [
+    (path, number)
+    for path, holes in tomllib.loads(EXERCISES).items()
+    for number in range(len(holes))
+]
 RIGHT = "Right: the same numbers as the lesson's, wherever one can look.\n"
 UNSOLVED = "Nothing to judge yet: write your line in the cell above, and run both cells.\n"
 STILL = "Not yet. The bug is still there.\n"
-CORE = """
-    training/data training/counting training/sampling training/loop
-    transformers/ways/one_head_at_a_time transformers/mha transformers/feed_forward
-    transformers/positional_encoding transformers/models transformers/basic/autoregressive_model
-    transformers/basic/autoregressive_experiment transformers/kv_cache transformers/rotary
-    transformers/rms_norm transformers/swiglu transformers/modern/attention
-    transformers/modern/model
-"""
-
 
 # The cells that were executed, as `linecache` keeps them. The page's own editor empties that.
 CELLS: dict[str, tuple[int, None, list[str], str]] = {}
@@ -67,7 +59,7 @@ def cells(path: str) -> tuple[list[str], dict[str, object]]:
 @cache
 def exercise(path: str, number: int) -> Exercise:
     r"""An exercise with its lines, as the build finds them on the page."""
-    return located((ROOT / path).read_text("utf-8"), EXERCISES[path][number], path)
+    return located((ROOT / path).read_text("utf-8"), exercises(SETTINGS, path)[number], path)
 
 
 def judged(path: str, number: int, line: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -142,15 +134,17 @@ def program() -> Iterator[Program]:
     sys.modules.update(before)
 
 
-SAMPLE = ["transformers/mha", "transformers/rms_norm"]
+SAMPLE = ["labml_nn/transformers/mha.py", "labml_nn/transformers/rms_norm.py"]
 
 
 @pytest.mark.parametrize(
-    "page",
-    [pytest.param(one, marks=[] if one in SAMPLE else [pytest.mark.whole]) for one in CORE.split()],
+    "path",
+    [
+        pytest.param(path, marks=[] if path in SAMPLE else [pytest.mark.whole])
+        for path in SETTINGS.lessons["practised"]
+    ],
 )
-def test_the_page_judges_as_its_notebook_does(page: str, program: Program) -> None:
-    path = f"labml_nn/{page}.py"
+def test_the_page_judges_as_its_notebook_does(path: str, program: Program) -> None:
     source = read(ROOT / path, path)
     for asked in json.loads(for_page(SETTINGS, source)):
 
@@ -168,59 +162,9 @@ def test_the_page_judges_as_its_notebook_does(page: str, program: Program) -> No
         ]
 
 
-def test_each_lesson_of_the_core_path_has_a_line_to_write_and_a_bug_to_mend() -> None:
-    for page in CORE.split():
-        asked = exercises(SETTINGS, f"labml_nn/{page}.py")
-        assert {"bug" in one for one in asked} == {True, False}, page
-
-
-SHAPES = [one for one in HOLES if "shape" in EXERCISES[one[0]][one[1]]]
-
-
-@pytest.mark.parametrize(("path", "number"), SHAPES)
-def test_the_shape_that_is_asked_for_is_that_of_the_example(path: str, number: int) -> None:
-    asked = exercise(path, number)
-    module = import_module(path.removesuffix(".py").replace("/", "."))
-    code = inspect.unwrap(attrgetter(asked.of)(module)).__code__
-    found = []
-
-    def look(frame: FrameType, event: str, value: object) -> None:
-        if event == "return" and frame.f_code is code:
-            made = frame.f_locals[asked.bound[0]] if asked.bound else value
-            found.append(tuple(made.shape))
-
-    sizes = {
-        name: one.default for name, one in inspect.signature(module.example).parameters.items()
-    }
-    sys.setprofile(look)
-    try:
-        module.example()
-    finally:
-        sys.setprofile(None)
-    # The axes are the arguments of the example, pairwise different primes.
-    assert tuple(eval(asked.shape, dict(sizes))) in found
-
-
-def test_a_shape_is_asked_for_where_a_shape_is_the_idea() -> None:
-    assert len({path for path, _ in SHAPES}) >= 5
-
-
-def test_no_line_of_a_page_stands_in_the_list_of_exercises() -> None:
-    text = (ROOT / "labml_nn/exercises.toml").read_text("utf-8")
-    assert [one for one in HOLES if exercise(*one).right in text] == []
-
-
-def test_each_lesson_of_the_core_path_asks_why_and_answers_each_wrong_answer() -> None:
-    for page in CORE.split():
-        text = (ROOT / f"labml_nn/{page}.py").read_text(encoding="utf-8")
-        # That an answer says why it is wrong is held by `literate check`.
-        questions = re.findall(r'\?\?\? question "([^"]*)"\n +- \[[ x]\]', text)
-        assert any("Why" in one or "What" in one for one in questions), page
-
-
 def test_what_the_museum_is_said_to_have_is_there() -> None:
     modules = [f"{mistakes.__name__}.{one.name}" for one in iter_modules(mistakes.__path__)]
     exhibits = {name for module in modules for name in vars(import_module(module))}
-    named = set(re.findall(r"in the museum: (\w+)", str(EXERCISES)))
+    named = set(re.findall(r"in the museum: (\w+)", EXERCISES))
     assert len(named) > 10
     assert named <= exhibits

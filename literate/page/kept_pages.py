@@ -26,7 +26,7 @@ from literate.problems import Problem
 from literate.python import names_in_notes
 from literate.python.names_in_notes import Names
 from literate.python.references import Network
-from literate.reading import rules
+from literate.reading import count, lessons, rules
 from literate.reading.front_matter import title_of
 from literate.reading.source import Source
 from literate.settings import Settings
@@ -75,7 +75,7 @@ class KeptPages:
         before, its_graph, written = self.pages.get(path, (None, None, None))
         return written if origin == before and graph in (None, its_graph) else None
 
-    def problems(self, source: Source, names: Names, words: Mapping[str, str]) -> list[Problem]:
+    def problems(self, source: Source, names: Names, settings: Settings) -> list[Problem]:
         r"""
         ### What a source does against the conventions
         """
@@ -84,7 +84,12 @@ class KeptPages:
             self.names = names
         known, problems = self.judged.get(source.path, (None, []))
         if known is not source:
-            problems = [*names_in_notes.problems(source, names), *rules.problems(source, words)]
+            problems = [
+                *names_in_notes.problems(source, names),
+                *rules.problems(source, settings.words),
+                *count.problems(source, settings.limits),
+                *lessons.problems(source, lessons.of_project(settings)),
+            ]
             self.judged[source.path] = source, problems
         return problems
 

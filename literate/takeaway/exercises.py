@@ -27,6 +27,8 @@ Without a `bug` the reader writes the line. With one, the function has that mist
 finds and mends it. With `shape = "[seq_len, batch_size]"` the reader is told what the line has to
 make, and nothing of how.
 
+What is wrong with an exercise is told with its line in this file, where it is mended.
+
 Two cells of the notebook come of each. The first has the function, under another name, so that the
 notebook runs on without an answer. The second runs the example with it, [compares all
 results](../../page_runner/edit/judging.py) with those of the page, and tells a mistake by its
@@ -35,14 +37,18 @@ results.
 
 import ast
 import json
+import re
 import textwrap
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
+from literate.measuring import claims
+from literate.measuring.measure import Measurement
 from literate.problems import LiterateError, Problem
 from literate.python.scopes import bindings
 from literate.python.statements import Piece, first_line
@@ -67,23 +73,67 @@ Below, a line is missing, and you are told the shape that it makes. Put yours in
 the numbers in them are compared as well."""
 TASKS = {"write": WRITE, "shape": SHAPE, "mend": MEND}
 HOLE = "YOUR_LINE"
+# The first line of an exercise, with the page that it is about.
+_BEGINS = re.compile(r'\[\["(.*)"\]\]\s*(?:#.*)?$')
+# A question with answers to choose from that asks for a reason.
+_WHY = re.compile(r'\?\?\? question "[^"]*\b(?:Why|What)\b[^"]*"\n +- \[[ x]\]')
+_PRACTICE = {"line": "line to write", "bug": "bug to mend", "question": "question why"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    r"""
+    ## An exercise as its file has it
+
+    * `of`, `line`, `wrong`, `bug` and `shape` are what the file says
+    * `file` is its path, `text` all of it, and `first` the number of the line that begins the
+      exercise
+    """
+
+    of: str
+    line: str
+    wrong: Mapping[str, Any]
+    file: str
+    text: str = field(repr=False)
+    first: int
+    bug: str = ""
+    shape: str = ""
+
+    def problem(self, sentence: str, begins: str) -> Problem:
+        r"""
+        ### What is wrong with it
+
+        In the line of the exercise that begins so.
+        """
+        lines = self.text.split("\n")[self.first - 1 :]
+        after = (number for number, line in enumerate(lines) if line.startswith(begins))
+        return Problem(self.file, self.first + next(after, 0), sentence)
 
 
 @cache
-def _read(text: str, name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+def _read(text: str, name: str) -> Mapping[str, Sequence[Asked]]:
     r"""
     The same text is read once for all pages.
     """
     try:
         asked = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _problem(name, f"is not TOML: {error}.") from None
+        raise LiterateError([Problem(name, 1, f"is not TOML: {error}.")]) from None
+    places: dict[str, list[int]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if begins := _BEGINS.match(line):
+            places.setdefault(begins[1], []).append(number)
+    read: dict[str, list[Asked]] = {}
     for path, entries in asked.items():
-        for entry in entries:
+        lines = chain(places.get(path, ()), repeat(1))
+        for entry, first in zip(entries, lines, strict=False):
             for key in ("of", "line", "wrong"):
                 if key not in entry:
-                    raise _problem(name, f"an exercise of `{path}` has no `{key}`.")
-    return asked
+                    sentence = f"an exercise of `{path}` has no `{key}`."
+                    raise LiterateError([Problem(name, first, sentence)])
+            given = Asked(**entry, file=name, text=text, first=first)
+            read.setdefault(path, []).append(given)
+    return read
 
 
 @dataclass(frozen=True)
@@ -134,21 +184,81 @@ class Exercise:
         return lines
 
 
-def exercises(settings: Settings, path: str) -> Sequence[Mapping[str, Any]]:
+def exercises(settings: Settings, path: str) -> Sequence[Asked]:
     r"""
     ## What the file has about a page
     """
+    return _all(settings).get(path, ())
+
+
+def _all(settings: Settings) -> Mapping[str, Sequence[Asked]]:
     name = settings.exercises
-    return _read((settings.root / name).read_text("utf-8"), name).get(path, ()) if name else ()
+    return _read((settings.root / name).read_text("utf-8"), name) if name else {}
 
 
-def located(text: str, asked: Mapping[str, Any], path: str) -> Exercise:
+def problems(
+    settings: Settings, source: Source, measurement: Measurement | None
+) -> Iterator[Problem]:
+    r"""
+    ## What is wrong with the exercises of a page
+
+    A page that the settings name as `practised` has a line to write, a bug to mend and a question,
+    by which its readers find out what they have understood.
+    """
+    kinds = set()
+    for asked in exercises(settings, source.path):
+        kinds.add("bug" if asked.bug else "line")
+        try:
+            exercise = located(source.text, asked, source.path)
+        except LiterateError as error:
+            yield from error.problems
+            continue
+        if exercise.right in asked.text:
+            sentence = f"`{exercise.right}` stands here whole; the page alone has it."
+            yield asked.problem(sentence, "line")
+        if exercise.shape and measurement:
+            yield from _shape(exercise, asked, measurement)
+    if source.path in settings.lessons.get("practised", ()):
+        kinds |= {"question"} if _WHY.search(source.text) else set()
+        missing = [what for kind, what in _PRACTICE.items() if kind not in kinds]
+        if missing:
+            sentence = f"a reader of this page practises: it has no {' and no '.join(missing)}."
+            yield Problem(source.path, 1, sentence)
+
+
+def _shape(exercise: Exercise, asked: Asked, measurement: Measurement) -> Iterator[Problem]:
+    r"""
+    The shape that a reader is told is that of the example.
+    """
+    claim = claims.parse(exercise.shape)
+    if claim is None:
+        yield asked.problem(f"`{exercise.shape}` is no list of axes.", "shape")
+        return
+    made = exercise.bound[:1] or ("return",)
+    there = measurement.lines.get(exercise.first, ())
+    tensors = [tensor for tensor in there if tensor.name in made]
+    sentence = claims.check(claim, tensors, measurement.axes)
+    if sentence:
+        yield asked.problem(sentence.replace("the note", "the exercise", 1), "shape")
+
+
+def left_over(settings: Settings, paths: Container[str]) -> Iterator[Problem]:
+    r"""
+    ## Exercises of no page
+    """
+    for path, listed in _all(settings).items():
+        if path not in paths:
+            yield listed[0].problem(f"has an exercise of `{path}`, which is no page.", "[[")
+
+
+def located(text: str, asked: Asked, path: str) -> Exercise:
     r"""
     ## Find the line of an exercise
 
-    In the text of a page, or in a part of one.
+    In the text of a page, or in a part of one. Raises a
+    [LiterateError](../problems.py#LiterateError) where the exercise and the page don't fit.
     """
-    of, begins = asked["of"], asked["line"]
+    of, begins = asked.of, asked.line
     places = [
         node
         for definition in parse(text).definitions
@@ -157,24 +267,21 @@ def located(text: str, asked: Mapping[str, Any], path: str) -> Exercise:
         if isinstance(node, ast.stmt) and _said(text, node).startswith(begins)
     ]
     if len(places) != 1:
-        raise _problem(path, f"`{of}` has an exercise, and not once a line that begins `{begins}`.")
+        sentence = f"`{of}` in {path} doesn't have once a line that begins `{begins}`."
+        raise LiterateError([asked.problem(sentence, "line")])
     (node,) = places
     right = _said(text, node)
-    wrong = {name: _changed(right, change, name, path) for name, change in asked["wrong"].items()}
-    bug = asked.get("bug", "")
+    wrong = {name: _changed(right, change, name, asked) for name, change in asked.wrong.items()}
+    bug = asked.bug
     if bug:
         if bug not in wrong:
-            raise _problem(path, f"the bug “{bug}” of `{of}` is none of its wrong lines.")
+            sentence = f"the bug “{bug}” of `{of}` is none of its wrong lines."
+            raise LiterateError([asked.problem(sentence, "bug")])
         wrong = {bug: wrong.pop(bug), **wrong}
     bound = tuple(bindings([node]))
     last = node.end_lineno or node.lineno
     shown = wrong[bug] if bug else _hole(text, node)
-    shape = asked.get("shape", "")
-    return Exercise(of, node.lineno, last, right, shown, wrong, bound, bool(bug), shape)
-
-
-def _problem(path: str, sentence: str) -> LiterateError:
-    return LiterateError([Problem(path, 1, sentence)])
+    return Exercise(of, node.lineno, last, right, shown, wrong, bound, bool(bug), asked.shape)
 
 
 def _said(text: str, node: ast.stmt) -> str:
@@ -194,12 +301,13 @@ def _hole(text: str, node: Any) -> str:
     return before.rstrip("( \n") + " " * bool(before.strip("( \n")) + HOLE
 
 
-def _changed(right: str, change: Any, name: str, path: str) -> str:
+def _changed(right: str, change: Any, name: str, asked: Asked) -> str:
     if isinstance(change, str):
         return change
     for old, new in change.items():
         if right.count(old) != 1:
-            raise _problem(path, f"the mistake “{name}” changes `{old}`: not once in `{right}`.")
+            sentence = f"the mistake “{name}” changes `{old}`: not once in `{right}`."
+            raise LiterateError([asked.problem(sentence, json.dumps(name, ensure_ascii=False))])
         right = right.replace(old, new)
     return right
 
@@ -245,14 +353,14 @@ def _node(text: str, name: str) -> ast.ClassDef | ast.FunctionDef | ast.AsyncFun
     return definition.node
 
 
-def cells(pieces: Iterable[Piece], asked: Sequence[Mapping[str, Any]], path: str) -> Iterator[Cell]:
+def cells(pieces: Iterable[Piece], asked: Sequence[Asked], path: str) -> Iterator[Cell]:
     r"""
     ## The cells of a page's exercises
     """
     known = {name: without(piece.text, "docstring") for piece in pieces for name in piece.names}
     before = ""
     for number, entry in enumerate(asked, 1):
-        text = known.get(entry["of"].partition(".")[0], "")
+        text = known.get(entry.of.partition(".")[0], "")
         exercise = located(text, entry, path)
         # What to do is said once for each kind of exercise.
         if exercise.kind != before:

@@ -39,6 +39,7 @@ def test_settings_are_found_above(tmp_path: Path) -> None:
                 ("machinery = 'pkg'", "`tool.literate.machinery`: 'pkg' is not of type 'array'."),
                 ("words = { Card = 'GPU' }", "`tool.literate.words`: 'Card' does not match"),
                 ("limits = { 'pkg/*' = { size = 1 } }", "'size' was unexpected"),
+                ("lessons = { imports = {} }", "'pages' is a required property"),
             )
         ),
     ],

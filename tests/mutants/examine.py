@@ -33,6 +33,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
+from literate.reading.oracles import test_of
 from tests.mutants.mutations import Mutant, mutants, spread
 
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
@@ -77,7 +78,7 @@ class Outcome:
 
 def own_tests(page: Path) -> Path:
     r"""`tests/a/test_b.py` for `a/b.py`, and `tests/a/test_init.py` for `a/__init__.py`."""
-    return Path("tests") / page.with_name(f"test_{page.stem.strip('_')}.py")
+    return Path(test_of(page.as_posix()))
 
 
 def judges(page: Path, listed: Path = JUDGES) -> list[Path]:

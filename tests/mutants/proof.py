@@ -11,8 +11,8 @@ Only pages are run again of which the file or its test has changed since; `--all
 exit status is 1 if a mutant survived, which the row tells too, or if a page is further away from an
 oracle than it may be: that makes no row.
 
-A lesson without oracles stands in a second table, with the reason, which is read from
-`tests/mutants/without_oracle.toml`.
+A lesson without oracles stands in a second table, with the reason. A page that is new, or has
+changed, waits for its row until somebody runs this: nothing is red until then.
 """
 
 import argparse
@@ -20,11 +20,8 @@ import ast
 import importlib
 import json
 import os
-import re
 import sys
 import tempfile
-import tomllib
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +30,14 @@ import torch  # noqa: F401
 import yaml
 
 from benchmarks.record import write
+from literate import settings
+from literate.reading import oracles
+from literate.reading.lessons import of_project
 from literate.results.fingerprints import fingerprint
 from tests.mutants.examine import Children, Outcome, examine, own_tests, prepare, show
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = Path("results/proof.json")
-REASONS = Path("tests/mutants/without_oracle.toml")
 COMMAND = "python -m tests.mutants.proof"
 # What rounding in double precision can make of a difference, and no wrong formula can.
 NEAR = 1e-10
@@ -55,42 +54,26 @@ COLUMNS = [
 ]
 
 
-def pages(root: Path = ROOT) -> list[Path]:
-    r"""The pages whose tests have `ORACLES`."""
-    return [
-        test.relative_to(root / "tests").with_name(test.name.removeprefix("test_"))
-        for test in sorted((root / "tests" / "labml_nn").rglob("test_*.py"))
-        if re.search(r"(?m)^ORACLES\b[^=\n]* = ", test.read_text())
-    ]
-
-
-def lessons(root: Path = ROOT) -> list[Path]:
+def lessons(root: Path = ROOT) -> list[str]:
     r"""All pages that teach: neither lists of pages nor programs."""
-    return [
-        page.relative_to(root)
-        for page in sorted((root / "labml_nn").rglob("*.py"))
-        if not page.name.startswith("_")
-        and page.name != "command.py"
-        and not {"engine", "page_models"} & set(page.parts)
-    ]
+    owed = of_project(settings.load(root))
+    every = sorted(path.relative_to(root).as_posix() for path in (root / "labml_nn").rglob("*.py"))
+    return [path for path in every if oracles.is_compared(path, owed)]
+
+
+def pages(root: Path = ROOT) -> list[Path]:
+    r"""The lessons whose tests have `ORACLES`."""
+    return [Path(path) for path in lessons(root) if oracles.has_table(path, root)]
 
 
 def without(root: Path = ROOT) -> dict[str, str | None]:
-    r"""The lessons that have no oracles, and why; None if nobody says why."""
-    path = root / REASONS
-    entries = tomllib.loads(path.read_text())["without"] if path.exists() else []
-    with_oracles = set(pages(root))
-    found: dict[str, str | None] = {}
-    for page in lessons(root):
-        if page not in with_oracles:
-            name = page.relative_to("labml_nn").as_posix()
-            fitting = (
-                entry["reason"]
-                for entry in entries
-                if any(fnmatch(name, pattern) for pattern in entry["pages"])
-            )
-            found[row_name(page)] = next(fitting, None)
-    return found
+    r"""The lessons that have no oracles, and why, which `literate check` asks for."""
+    reasons = oracles.reasons(root, of_project(settings.load(root)))
+    return {
+        row_name(Path(path)): oracles.reason(path, reasons)
+        for path in lessons(root)
+        if not oracles.has_table(path, root)
+    }
 
 
 def sources(page: Path) -> list[str]:
@@ -123,8 +106,8 @@ def stale(root: Path = ROOT) -> list[Path]:
 def distances(page: Path) -> dict[str, float]:
     r"""How far the page is from each of its oracles."""
     name = ".".join(own_tests(page).with_suffix("").parts)
-    oracles = importlib.import_module(name).ORACLES
-    return {oracle: float(distance()) for oracle, distance in oracles.items()}
+    table = importlib.import_module(name).ORACLES
+    return {oracle: float(distance()) for oracle, distance in table.items()}
 
 
 def paper_of(page: Path) -> dict[str, Any]:

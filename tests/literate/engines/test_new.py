@@ -7,7 +7,9 @@ import pytest
 from literate import settings
 from literate.engines import new
 from literate.problems import LiterateError
-from tests.literate.projects import MKDOCS, SETTINGS, contents, succeed, write
+from tests.literate.projects import MKDOCS, SETTINGS, contents, run, succeed, write
+
+NAV = "[index.md, layers/index.md, layers/one.md, other/index.md]"
 
 
 @pytest.fixture
@@ -16,7 +18,7 @@ def project(tmp_path: Path) -> Path:
     section = 'r"""\n---\ntitle: A\nsummary: B\n---\n"""\n'
     files = {
         "pyproject.toml": SETTINGS.replace('pkg = ""', 'lib = "", tool = "other"'),
-        "mkdocs.yml": MKDOCS,
+        "mkdocs.yml": MKDOCS.replace("[index.md]", NAV),
         "lib/__init__.py": section,
         "lib/layers/__init__.py": section,
         "lib/layers/one.py": section,
@@ -35,9 +37,16 @@ def test_a_new_page_has_no_problems_and_is_still_to_be_listed(project: Path) -> 
         "wrote tests/lib/layers/test_my_idea.py",
         "TO DO: add the line `- layers/my_idea.md` to `nav` in mkdocs.yml, at its place",
     ]
+    listed = run(project, "literate", "check", "lib/layers/my_idea.py")
+    assert listed.stderr.endswith(
+        "mkdocs.yml:8: `nav` lacks a page: add the line `- layers/my_idea.md` where it should be "
+        "read.\n"
+    )
+    file = project / "mkdocs.yml"
+    file.write_text(file.read_text().replace("layers/one.md", "layers/one.md, layers/my_idea.md"))
     # That it builds, and its test and its style pass, is seen in tests/test_contributing.py.
     checked = succeed(project, "literate", "check")
-    assert checked.startswith("5 pages checked, no problems.\nmeasured lib/layers/my_idea.py in ")
+    assert checked == "5 pages checked, no problems.\n"
 
 
 @pytest.mark.parametrize(

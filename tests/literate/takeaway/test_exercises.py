@@ -5,8 +5,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from literate.measuring.measure import Measurement, Tensor
 from literate.problems import LiterateError
+from literate.reading.source import parse
 from literate.settings import Settings
+from literate.takeaway.exercises import left_over, problems
 from literate.takeaway.notebook import build
 from tests.literate.packages import package
 from tests.test_exercises import RIGHT, UNSOLVED, execute
@@ -136,30 +139,61 @@ def test_a_hole_keeps_the_function_with_its_notes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "line", "said"),
     [
-        ('of = "tell"', 'of = "Layer.tell"'),
-        ('"y = ("', '"y = x"'),
+        ('of = "tell"', 'of = "Layer.tell"', 10, "doesn't have once a line that begins `return `."),
+        ('"y = ("', '"y = x"', 14, "doesn't have once a line that begins `y = x`."),
+        ('"* self"', '"y"', 7, "changes `y`: not once in `y, z = y * self.factor, y.sum(0)`."),
+        ('"it asks"', '"it sings"', 19, "the bug “it sings” of `tell` is none of its wrong lines."),
+        ("wrong = {}", "", 8, "an exercise of `pkg/page.py` has no `wrong`."),
     ],
 )
-def test_a_line_that_is_not_there_stops_the_build(tmp_path: Path, old: str, new: str) -> None:
-    assert old in HOLES
-    with pytest.raises(
-        LiterateError, match="^pkg/page.py:1: `.* an exercise, and not once a line that b"
-    ):
-        notebook(tmp_path, HOLES.replace(old, new))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ('"* self"', '"y"', "changes `y`: not once in `y, z = "),
-        ('bug = "it asks"', 'bug = "it sings"', "the bug “it sings” of `tell` is none of its"),
-    ],
-)
-def test_a_mistake_that_changes_nothing_stops_the_build(
-    tmp_path: Path, old: str, new: str, said: str
+def test_what_does_not_fit_the_page_is_told_with_its_line_in_the_list(
+    tmp_path: Path, old: str, new: str, line: int, said: str
 ) -> None:
     assert old in HOLES
-    with pytest.raises(LiterateError, match=f"^pkg/page.py:1: .*{said}"):
-        notebook(tmp_path, HOLES.replace(old, new))
+    with pytest.raises(LiterateError) as caught:
+        notebook(tmp_path, HOLES.replace(old, new, 1))
+    assert str(caught.value).startswith(f"holes.toml:{line}: ")
+    assert str(caught.value).endswith(said)
+
+
+def told(folder: Path, holes: str, **settings: object) -> list[str]:
+    r"""What is said about the exercises of the page, which is measured."""
+    (folder / "holes.toml").write_text(holes)
+    settings = Settings(folder, {}, exercises="holes.toml", **settings)
+    measured = Measurement(
+        {"n": (3, 5)},
+        {23: (Tensor("y", ((3, 2), (5, 2)), ("n", "2"), "float32"), Tensor("z", (), (), ""))},
+        {},
+    )
+    source = parse(PAGE, "pkg/page.py")
+    found = [*problems(settings, source, measured), *left_over(settings, [source.path])]
+    return [str(problem) for problem in found]
+
+
+def test_a_shape_is_that_of_the_example_and_the_right_line_stands_on_the_page_alone(
+    tmp_path: Path,
+) -> None:
+    for shape, said in {"[n, 2]": "", "n": "is no list of axes.", "[2, n]": "[n, 2] (y)."}.items():
+        asked = HOLES.replace('line = "y, z ="', f'line = "y, z ="\nshape = "{shape}"')
+        found = told(tmp_path, asked)
+        assert [one.startswith("holes.toml:5: ") and one.endswith(said) for one in found] == (
+            [True] if said else []
+        )
+    right = "y, z = y * self.factor, y.sum(0)"
+    assert told(tmp_path, HOLES.replace("y, z =", right)) == [
+        f"holes.toml:4: `{right}` stands here whole; the page alone has it."
+    ]
+    line = len(HOLES.splitlines()) + 2
+    assert told(tmp_path, HOLES + HOLES.replace("/page", "/gone")) == [
+        f"holes.toml:{line}: has an exercise of `pkg/gone.py`, which is no page."
+    ]
+
+
+def test_a_page_that_is_practised_has_exercises_of_each_kind(tmp_path: Path) -> None:
+    practised = {"lessons": {"practised": ["pkg/page.py"]}}
+    said = "pkg/page.py:1: a reader of this page practises: it has no"
+    assert told(tmp_path, HOLES, **practised) == [f"{said} question why."]
+    without = HOLES.replace('bug = "it asks"', "")
+    assert told(tmp_path, without, **practised) == [f"{said} bug to mend and no question why."]
