@@ -33,6 +33,9 @@ can be read in any order:
 * [Device and precision](device.py): CPU or GPU, 32 or 16 bits
 * [Weights in eight bits](trained.py), and how to load them
 * [Figures](figures.py) and [progress](progress.py)
+* [A run that can stop](run.py), for notebooks: with [a curve](run_progress.py), [a stop
+  button](stop_button.py), [a file](run_file.py) and [batches that nobody waits for](to_device.py)
+* [A step in 16 bits](mixed_step.py)
 
 Long, resumed and distributed runs, and the command line, are made of the same pages, with
 [an engine](engine/__init__.py) around them.

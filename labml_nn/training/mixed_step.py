@@ -1,0 +1,176 @@
+r"""
+---
+title: A Step in Sixteen Bits
+summary: What the training loop takes, so that a GPU multiplies with 16-bit numbers.
+know: device.py
+---
+
+A GPU multiplies 16-bit numbers several times as fast as 32-bit ones, and [there are two
+formats](device.py). In `bfloat16` a gradient of $10^{-9}$ is $10^{-9}$; a step needs nothing else.
+In `float16` it is zero. So the loss is multiplied by 65,536 first, and the gradient by the same
+factor: $6.6 \cdot 10^{-5}$, which `float16` can say. Before the step it is divided again.
+
+**In:** optimizers, and the type to multiply in. **Out:** one object that is the
+[loop's](loop.py#train) `gradients`, its `clip`, and its optimizer. On a CPU, and wherever 32 bits
+are asked for, its step is the plain step, to the last digit.
+
+What if a gradient is too large after that? `float16` ends at 65,504. Then it is infinite, the step
+is left out, and the factor is halved. After 2,000 good steps it is doubled.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from labml_nn.training.device import autocast
+from labml_nn.training.loop import clip_gradients, gradients
+
+
+class MixedStep:
+    r"""
+    ## A step in mixed precision
+    """
+
+    def __init__(
+        self,
+        optimizers: Sequence[torch.optim.Optimizer],
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        r"""
+        * `optimizers` are stepped one after another
+        * `device` is where the model is
+        * `dtype` is what matrix products are computed in
+        """
+        # The loop knows one object that makes a step. This one makes those of all optimizers.
+        self.optimizers = optimizers
+
+        # The weights stay in 32 bits. The factors of each product are converted.
+        self.context = partial(autocast, device, dtype)
+
+        # `bfloat16` has the range of 32 bits. A scaler that isn't enabled changes nothing.
+        self.scaler = torch.amp.GradScaler(device.type, enabled=dtype is torch.float16)
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]:
+        r"""
+        ### The groups of all optimizers
+        """
+        # The loop sets their learning rates. They are looked up each time, since an optimizer that
+        # is loaded from a file makes new ones.
+        return [group for one in self.optimizers for group in one.param_groups]
+
+    def gradients(self, model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
+        r"""
+        ### Loss and gradients
+
+        `inputs` and `targets` are `[seq_len, batch_size]`. The result is the loss itself, without
+        the factor.
+        """
+        # Without a factor it is the function of the loop.
+        if not self.scaler.is_enabled():
+            return gradients(model, inputs, targets, self.context)
+
+        # The loss is computed in 32 bits, because it needs the digits. Then it is multiplied, and
+        # the backward pass multiplies each gradient with it. What is recorded is the loss itself,
+        # or the curve would show the factor.
+        with self.context():
+            logits = model(inputs)
+            loss = nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        self.scaler.scale(loss).backward()
+        return loss.detach()
+
+    def clip(self, model: nn.Module) -> None:
+        r"""
+        ### Clip the gradients
+        """
+        # Their length is right only without the factor. So it is divided by here, and not again in
+        # the step.
+        for optimizer in self.optimizers:
+            self.scaler.unscale_(optimizer)
+        clip_gradients(model)
+
+    def step(self) -> None:
+        r"""
+        ### Step
+        """
+        # With an infinite gradient the optimizer is passed over, and remembers nothing of it: one
+        # such number would stay in its averages for ever.
+        for optimizer in self.optimizers:
+            self.scaler.step(optimizer)
+
+        # Then the factor is halved, or doubled after many good steps.
+        self.scaler.update()
+
+    def state_dict(self) -> dict[str, Any]:
+        r"""
+        ### What has to be kept
+        """
+        # The factor is a part of the run: with another one, another step may be left out.
+        return {
+            "optimizers": [one.state_dict() for one in self.optimizers],
+            "scaler": self.scaler.state_dict(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        r"""
+        ### As it was kept
+        """
+        # In the order in which they were given.
+        for one, its_own in zip(self.optimizers, state["optimizers"], strict=True):
+            one.load_state_dict(its_own)
+
+        # A run in 32 bits has kept no factor.
+        if state["scaler"]:
+            self.scaler.load_state_dict(state["scaler"])
+
+
+def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
+    r"""
+    ## Example
+
+    A table of pairs makes a step, with products in `bfloat16`.
+
+    ### Exercises
+
+    ??? question "Clip before `unscale_`. What happens with gradient descent?"
+        - [ ] Nothing: clipping keeps the direction.
+            - The direction is right, and the length is not.
+        - [x] The steps are about 65,536 times too short.
+            - Yes. The gradients with the factor are long, so they are cut to the limit, and divided
+              by the factor afterwards. AdamW divides by the usual size and hardly notices. That is
+              why such a mistake can stay for years.
+        - [ ] The steps are too long.
+            - Clipping never makes a gradient longer.
+
+    ??? question "Why do the weights stay in 32 bits?"
+        - [x] A step often changes a weight by less than the last digit of 16 bits.
+            - Yes. 256 + 1 is 256 in `bfloat16`: a weight would stay where it is, step after step.
+        - [ ] The GPU can't store 16-bit numbers.
+            - It can, and saves memory with it.
+        - [ ] Gradients would be zero.
+            - The type of the weights doesn't decide that. The factor helps against it.
+
+    ??? question "The loss is 2.3, and times 65,536 it is 150,733. `float16` ends at 65,504. Well?"
+        - [ ] The loss is infinite, and every step is left out.
+            - It would be, if it were computed in 16 bits.
+        - [x] The loss is computed in 32 bits, so it is 150,733.
+            - Yes. Only its gradients go through 16 bits, and they are far smaller than the loss.
+        - [ ] The factor is halved twice, and then it fits.
+            - That happens when a *gradient* is infinite.
+    """
+    # The embedding only looks up a row. The product of the linear layer is what is computed in 16
+    # bits.
+    model = nn.Sequential(nn.Embedding(n_vocab, 2), nn.Linear(2, n_vocab))
+    optimizers = [torch.optim.SGD(model.parameters(), 0.1)]
+    mixed = MixedStep(optimizers, torch.device("cpu"), torch.bfloat16)
+
+    # As the loop does it: gradients, clip, step. Random tokens will do for one step.
+    tokens = torch.randint(n_vocab, (seq_len + 1, batch_size))
+    loss = mixed.gradients(model, tokens[:-1], tokens[1:])
+    mixed.clip(model)
+    mixed.step()
+    return loss

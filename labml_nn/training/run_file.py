@@ -1,0 +1,187 @@
+r"""
+---
+title: A Run in a File
+summary: What a training needs to go on tomorrow, in one file, on your Drive if it is there.
+know: loop.py
+---
+
+Google Colab takes its machine back after some hours, and every file with it. What is on your Google
+Drive stays. **In:** the parts of a training that have a state, such as a model and its optimizer.
+**Out:** a file, and later the same parts as they were, on another machine.
+
+Isn't the model enough? Its weights are a third of it. AdamW keeps two more numbers for each weight:
+the usual size of its gradient, and a running mean. Start again without them, and for the first
+hundred steps AdamW doesn't know what is usual. The learning rate depends on the number of the step,
+and dropout on random numbers. Leave one out, and the training goes on as another one.
+
+Long trainings keep [more, and several files](engine/checkpoint.py).
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Where Google Colab shows your Drive, once you have mounted it: the folder icon, “Mount Drive”.
+DRIVE = Path("/content/drive/MyDrive")
+
+
+def mark(tensors: Sequence[Tensor]) -> list[int]:
+    r"""
+    ## What tells one training from another
+
+    One number for each tensor. A training has the marks of its first weights and its first batch. A
+    file of another model, seed or text has other marks, and isn't taken by mistake.
+    """
+    # The sum of the bytes: whole numbers, so the order of adding doesn't matter, and any machine
+    # gets the same.
+    # A bit that differs anywhere changes it, as good as always.
+    return [
+        int(one.detach().cpu().contiguous().reshape(-1).view(torch.uint8).sum()) for one in tensors
+    ]
+
+
+# What a run counts and collects.
+NUMBERS = ("done", "planned", "losses", "seen", "random")
+
+# Devices that have random numbers of their own.
+GENERATORS = {"cuda": torch.cuda, "mps": torch.mps}
+
+
+def random_state(device: torch.device) -> list[Tensor]:
+    r"""
+    ## Which random numbers come next
+
+    On the CPU, and on the device of the model.
+    """
+    # A GPU draws dropout itself, so its generator counts, too.
+    generator = GENERATORS.get(device.type)
+    states = [torch.get_rng_state()]
+    return states if generator is None else [*states, generator.get_rng_state()]
+
+
+def set_random_state(states: Sequence[Tensor], device: torch.device) -> None:
+    r"""
+    ## Go on with them
+    """
+    torch.set_rng_state(states[0])
+
+    # A training that begins on a GPU and goes on without one draws other numbers from there on.
+    generator = GENERATORS.get(device.type)
+    if generator is not None and len(states) > 1:
+        generator.set_rng_state(states[1])
+
+
+class RunFile:
+    r"""
+    ## The file of a run
+    """
+
+    def __init__(self, folder: str, name: str) -> None:
+        r"""
+        * `folder` is one of your Drive if that is mounted, else one beside the notebook; without a
+          name, nothing is kept
+        * `name` is that of the run; without one, the file is called what it holds
+        """
+        # Blanks and slashes have no place in the name of a file.
+        file = (name or "model").replace(" ", "_").replace("/", "_")
+        top = DRIVE if DRIVE.is_dir() else Path()
+        self.path = top / folder / f"{file}.pt" if folder else None
+
+        # Those of the run that the file is for.
+        self.marks: list[int] = []
+
+    def parts(self, run: Any) -> dict[str, Any]:
+        r"""
+        ### What has a state of its own
+        """
+        # The optimizers too, because each remembers the gradients that it has seen.
+        numbered = {f"optimizer {at}": one for at, one in enumerate(run.optimizers)}
+        return {"model": run.model, **numbered}
+
+    def keep(self, run: Any) -> None:
+        r"""
+        ### Write
+        """
+        if self.path is None:
+            return
+        # What dropout draws next is known at this moment only.
+        run.random = random_state(run.device)
+        # The weights come in the order of their names, and lie where the model is.
+        states = {name: one.state_dict() for name, one in self.parts(run).items()}
+        numbers = {name: getattr(run, name) for name in NUMBERS}
+
+        # Beside the old file first: a machine that is taken away while it writes costs the new one
+        # and not both.
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self.path.with_name(f"{self.path.name}.part")
+        torch.save({"marks": self.marks, "states": states, "numbers": numbers}, beside)
+        beside.replace(self.path)
+
+    def take(self, run: Any) -> bool:
+        r"""
+        ### Read
+
+        Whether there was something to read. Raises a `ValueError` if the file is of another run.
+        """
+        if self.path is None:
+            return False
+        # What the run begins with tells which one it is.
+        self.marks = mark([*run.model.state_dict().values(), *run.batch_at(0)])
+        # Nothing was kept yet: the run is a new one.
+        if not self.path.is_file():
+            return False
+
+        # Tensors and numbers only: a file with code in it is refused.
+        kept = torch.load(self.path, map_location="cpu", weights_only=True)
+        if kept["marks"] != self.marks:
+            raise ValueError(
+                f"{self.path} has a run that began with other weights or another text: name "
+                "another folder, or remove the file"
+            )
+
+        # Each part puts its tensors where it is itself.
+        for name, part in self.parts(run).items():
+            part.load_state_dict(kept["states"][name])
+        # The counts and the losses take the place of the zeros of a new run.
+        vars(run).update(kept["numbers"])
+        run.model.steps_trained = run.before + run.done
+        return True
+
+
+def example(n_vocab: int = 11, d_model: int = 3) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A table of pairs makes one step with AdamW.
+
+    ### Exercises
+
+    ??? question "A file has the weights alone. What goes wrong when the training goes on?"
+        - [x] AdamW and the schedule start anew, with a warm-up and wild first steps.
+            - Yes. The weights are those of step 600, and everything else is that of step 0.
+        - [ ] Nothing: the weights are the training.
+            - They are what it made so far. The next step depends on much more.
+        - [ ] The loss starts at that of guessing.
+            - The weights are there, so it starts about where it was, and rises then.
+
+    ??? question "The machine stops while the file is written. What do you have?"
+        The file of the time before, and half of a new one with another name. So at most a tenth of
+        the training is lost.
+
+    ??? question "You change the seed in the form. Why isn't the old file taken?"
+        Other first weights have other marks. Without that check you would look at the curve of the
+        old seed, and call it that of the new one.
+    """
+    # What a training changes, besides the number of steps: the weights, and the optimizer.
+    table = torch.nn.Embedding(n_vocab, d_model)
+    optimizer = torch.optim.AdamW(table.parameters())
+    table(torch.arange(n_vocab)).square().mean().backward()
+    optimizer.step()
+
+    # Two numbers for each weight. With the weights themselves, the file has three times the bytes
+    # of the model.
+    (state,) = optimizer.state_dict()["state"].values()
+    return state["exp_avg"], state["exp_avg_sq"]

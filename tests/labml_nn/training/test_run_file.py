@@ -1,0 +1,60 @@
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from labml_nn.training import run_file as page
+
+
+def test_marks_differ_with_any_bit_and_not_with_the_order_in_memory() -> None:
+    one = torch.randn(3, 5)
+    assert page.mark([one]) == page.mark([one.t().contiguous().t()])
+    other = one.clone()
+    other[2, 4] += 1e-3
+    assert page.mark([one]) != page.mark([other])
+    assert page.mark([torch.tensor(258)]) == [1 + 2]
+
+
+def test_random_numbers_go_on_where_they_were() -> None:
+    device = torch.device("cpu")
+    state = page.random_state(device)
+    drawn = torch.rand(3)
+    # A GPU that was there had a state as well.
+    page.set_random_state([*state, torch.tensor([1], dtype=torch.uint8)], device)
+    assert torch.equal(torch.rand(3), drawn)
+
+
+def test_a_write_that_breaks_off_leaves_the_file_of_the_time_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = torch.nn.Linear(2, 3)
+    run = SimpleNamespace(
+        model=model, optimizers=[], device=torch.device("cpu"), before=0, done=1, planned=2,
+        losses=[1.0], seen={}, random=[], batch_at=lambda step: (torch.zeros(1), torch.zeros(1)),
+    )  # fmt: skip
+    file = page.RunFile("kept", "")
+    assert file.take(run) is False
+    file.keep(run)
+    before = Path("kept/model.pt").read_bytes()
+
+    def breaks_off(what: object, where: Path) -> None:
+        where.write_bytes(b"half of it")
+        raise OSError
+
+    monkeypatch.setattr(torch, "save", breaks_off)
+    with pytest.raises(OSError):
+        file.keep(run)
+    assert Path("kept/model.pt").read_bytes() == before
+
+
+def test_a_file_with_code_in_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("kept").mkdir()
+    torch.save({"marks": print}, "kept/model.pt")
+    run = SimpleNamespace(
+        model=torch.nn.Linear(2, 3), batch_at=lambda step: (torch.zeros(1), torch.zeros(1))
+    )
+    with pytest.raises(Exception, match="weights_only"):
+        page.RunFile("kept", "").take(run)
