@@ -19,6 +19,7 @@ from typing import Any
 from literate.measuring.measure import Bench, Measurement, measure
 from literate.page import differences, fonts, katex, lists, result_pages, scripts, search
 from literate.page.changes import Changes
+from literate.page.context import context
 from literate.page.documents import document
 from literate.page.formulas import Formulas
 from literate.page.kept_pages import KeptPages, inputs_of
@@ -220,6 +221,7 @@ def pages(
     pairs = site.settings.compare.items()
     compared = {source: there for name, there in pairs for source in links.results[name].sources}
     with Formulas(katex.folder(site.settings)) as formulas:
+        around = context(links, formulas, measured, changes, all_steps)
         for source in chosen:
             origin = origins[source.path]
             graph = kept.get(source.path)
@@ -232,9 +234,7 @@ def pages(
                 offer = editor and editor.offer(source.path)
                 asked = exercises.for_page(site.settings, source) if offer else ""
                 takeaways = replace(takeaways, edit=offer and replace(offer, exercises=asked))
-                written = page(
-                    source, links, formulas, measured, takeaways, references, changes, all_steps
-                )
+                written = page(source, around, takeaways)
                 told = twin.of_page(source, links, measured.get(source.path))
                 written = replace(written, problems=(*written.problems, *problems), twin=told)
                 kept_pages.pages[source.path] = origin, graph, written

@@ -6,6 +6,9 @@ summary: Notes and code become one Markdown document a page.
 
 * [page](page.py): the rows of a source become one Markdown document, by the templates in the folder
   `templates`, which hold its HTML.
+* [context](context.py): what a page needs to know of all others.
+* [row_views](row_views.py), [head](head.py): the parts of a page, ready for the template.
+* [takeaways](takeaways.py), [recorded](recorded.py): the files beside a page, and their addresses.
 * [templates](templates.py): how these are loaded.
 * [links](links.py): notes link to source files; the site links to pages; both work.
 * [highlight](highlight.py): code becomes HTML, line by line.

@@ -55,6 +55,18 @@ class Numbers:
 
 
 @dataclass(frozen=True)
+class ChangeView:
+    r"""
+    ## A change, as the template puts it down
+
+    The lines around it, and what it did to the numbers, both as HTML.
+    """
+
+    code: str
+    verdict: str
+
+
+@dataclass(frozen=True)
 class Changes:
     r"""
     ## The differences of a project, to be shown
@@ -66,6 +78,14 @@ class Changes:
     setting: Mapping[str, Any]
     measurements: Mapping[str, Measurement]
     references: Network
+
+    def shown(self, difference: Difference, path: str, links: Links) -> ChangeView:
+        r"""
+        ### A change on its own page
+
+        Or on another one: it is seen from the page of the file `path`.
+        """
+        return ChangeView(self.in_context(difference, path, links), self.verdict(difference, links))
 
     def in_context(self, difference: Difference, path: str, links: Links) -> str:
         r"""
@@ -121,8 +141,8 @@ class Changes:
         address = html.escape(
             links.address(path, difference.source.path, difference.definition.name)
         )
-        code = self.in_context(difference, path, links)
-        return FORMS.difference(caption, address, self.verdict(difference, links), code)
+        shown = self.shown(difference, path, links)
+        return FORMS.difference(caption, address, shown.verdict, shown.code)
 
     def tiles(self, path: str, links: Links) -> str:
         r"""

@@ -17,7 +17,8 @@ import yaml
 from literate.page import exhibit, forms
 from literate.page.checked_numbers import resolved
 from literate.page.links import Links
-from literate.page.page import Page, stated
+from literate.page.page import Page
+from literate.page.templates import stated
 from literate.problems import LiterateError, Problem
 from literate.reading.front_matter import introduction
 from literate.reading.notes import Note, Span

@@ -27,6 +27,7 @@ from literate.page.listing import Listing
 from literate.page.notes import Notes
 from literate.page.templates import FORMS
 from literate.python.references import Network
+from literate.reading.page_source import page_source
 from literate.reading.rows import rows
 from literate.reading.source import Definition, Source
 
@@ -96,7 +97,7 @@ class Excerpts:
         measurement = self.measurements.get(source.path)
         here = replace(links, shown_on=links.uri(path))
         # Whatever is wrong with these notes is said on their own page.
-        notes = Notes(source, here, self.formulas, measurement)
+        notes = Notes(page_source(source), here, self.formulas, measurement)
         code = Listing(source, here, self.references, measurement)
         page = links.address(path, source.path, "")
         return [

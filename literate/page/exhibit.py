@@ -14,7 +14,7 @@ import math
 import posixpath
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -45,12 +45,27 @@ class Exhibit:
     * `caption` is the text of its link, `target` where that leads
     * `line` is the line of the file where the paragraph begins
     * `form` is the title of the link: as what it is shown
+    * `found` is what the target names in a result, if it does
     """
 
     caption: str
     target: str
     line: int
     form: str = ""
+    found: "Found | None" = None
+
+
+@dataclass(frozen=True)
+class Found:
+    r"""
+    ## What a target names
+
+    A thing of a result, at a dotted name.
+    """
+
+    result: Result
+    place: str
+    thing: Any
 
 
 @dataclass(frozen=True)
@@ -90,10 +105,11 @@ def parts(
     """
     begin = 0
     for first, last, exhibit in alone(note):
-        if exhibit.form in forms or _is_exhibit(exhibit.target, path, links):
+        found = None if exhibit.form in forms else _found(exhibit.target, path, links)
+        if exhibit.form in forms or found:
             if first > begin:
                 yield Note(note.kind, note.first + begin, note.texts[begin:first])
-            yield exhibit
+            yield replace(exhibit, found=found)
             begin = last
     if begin < len(note.texts) or not begin:
         yield Note(note.kind, note.first + begin, note.texts[begin:]) if begin else note
@@ -121,44 +137,30 @@ def linked(path: str, target: str) -> tuple[str, str]:
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), file)), anchor
 
 
-def _is_exhibit(target: str, path: str, links: Links) -> bool:
+def _found(target: str, path: str, links: Links) -> Found | None:
+    r"""
+    The figure or the table that a target names.
+    """
     file, anchor = linked(path, target)
     if not links.is_result(file):
-        return False
+        return None
     try:
-        return isinstance(links.result(file, anchor, target)[2], Figure | Table)
+        found = Found(*links.result(file, anchor, target))
     except UnknownTarget:
         # As a link it will be named.
-        return False
+        return None
+    return found if isinstance(found.thing, Figure | Table) else None
 
 
-def show_exhibit(
-    exhibit: Exhibit, path: str, links: Links, formula: Callable[[Span], str] | None = None
-) -> str:
+def captioned(exhibit: Exhibit, formula: Callable[[Span], str] | None = None) -> Caption:
     r"""
-    ## Show what a note asks for
+    ## The words of a link as a caption
 
-    As HTML on one line. `formula` sets those in the caption.
+    `formula` sets the formulas in it.
     """
-    return show(*meant(exhibit, path, links, formula))
-
-
-def meant(
-    exhibit: Exhibit, path: str, links: Links, formula: Callable[[Span], str] | None = None
-) -> tuple[Result, str, Caption, Spot]:
-    r"""
-    ## What an exhibit means
-
-    The result, the dotted name there, what it is called, and where it is shown.
-    """
-    file, anchor = linked(path, exhibit.target)
-    result, place, _ = links.result(file, anchor, exhibit.target)
     note = Note("comment", exhibit.line, tuple(exhibit.caption.split("\n")))
     shown = "".join(words(span, formula) for span in note.parsed.spans)
-    caption = Caption(shown, plain(note))
-    if not caption.words:
-        caption = caption_of(result, place)
-    return result, place, caption, Spot(path, links.uri(path), links)
+    return Caption(shown, plain(note))
 
 
 def words(span: Span, formula: Callable[[Span], str] | None = None) -> str:
@@ -172,14 +174,15 @@ def words(span: Span, formula: Callable[[Span], str] | None = None) -> str:
     return escaped(span.content)
 
 
-def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
+def show(found: Found, caption: Caption, at: Spot) -> str:
     r"""
     ## Show a figure or a table with its run
 
-    `place` is its dotted name.
+    As HTML on one line.
     """
-    thing = result.find(place)[1]
-    run, now = run_of(result, place, at), since(result, at)
+    thing = found.thing
+    now = since(found.result, at)
+    run = run_of(found.result, found.place, at)
     if isinstance(thing, Table):
         return HTML.figure(_table(thing, at), caption.html, run, now, thing.live, at)
     label = html.escape(f"{caption.words}: {thing.title}")
@@ -221,11 +224,11 @@ def least_size(picture: str) -> tuple[int, int] | None:
     return math.ceil(float(box[1]) * scale), math.ceil(float(box[2]) * scale)
 
 
-def caption_of(result: Result, place: str) -> Caption:
+def caption_of(thing: Any, place: str) -> Caption:
     r"""
     ## What a figure or a table is called by itself
     """
-    title = getattr(result.find(place)[1], "title", "")
+    title = getattr(thing, "title", "")
     words = title or place.partition(".")[2].replace("_", " ").capitalize()
     return Caption(escaped(words), words)
 
@@ -234,12 +237,13 @@ def run_of(result: Result, place: str, at: Spot) -> str:
     r"""
     ## The run that something comes from
     """
+    machine = records.machine(result)
+    address = at.links.between(at.uri, result.uri, quote(place))
+    data = html.escape(at.links.beside(at.uri, result.path))
     command = HTML.code(escaped(result.command))
     if at.uri != result.uri:
-        address = at.links.between(at.uri, result.uri, quote(place))
         command = HTML.link(html.escape(address), command)
-    data = html.escape(at.links.beside(at.uri, result.path))
-    return HTML.run(command, result.made, escaped(records.machine(result)), data)
+    return HTML.run(command, result.made, escaped(machine), data)
 
 
 def since(result: Result, at: Spot) -> str:

@@ -19,12 +19,12 @@ than the table: they are [excerpts](excerpts.py).
 from collections.abc import Callable, Mapping
 
 from literate.page import exhibit
-from literate.page.exhibit import Caption, Exhibit, Spot, escaped, spelled
+from literate.page.exhibit import Caption, Exhibit, Found, Spot, escaped, spelled
 from literate.page.highlight import visible
 from literate.page.links import Links
 from literate.page.templates import FORMS
 from literate.reading.notes import Span, literal
-from literate.results.records import Result, Table
+from literate.results.records import Table
 
 
 def show_exhibit(
@@ -35,31 +35,36 @@ def show_exhibit(
 
     As HTML on one line. Without a form, or where the table isn't fit for it, it is shown as it is.
     """
-    result, place, caption, at = exhibit.meant(exhibited, path, links, formula)
-    thing = result.find(place)[1]
-    if exhibited.form in OF_TABLES and isinstance(thing, Table):
-        return OF_TABLES[exhibited.form](result, place, caption, at)
-    return exhibit.show(result, place, caption, at)
+    found = exhibited.found
+    assert found is not None
+    caption = exhibit.captioned(exhibited, formula)
+    if not caption.words:
+        caption = exhibit.caption_of(found.thing, found.place)
+    at = Spot(path, links.uri(path), links)
+    if exhibited.form in OF_TABLES and isinstance(found.thing, Table):
+        return OF_TABLES[exhibited.form](found, caption, at)
+    return exhibit.show(found, caption, at)
 
 
-def _typed(result: Result, place: str, caption: Caption, at: Spot) -> str:
+def _typed(found: Found, caption: Caption, at: Spot) -> str:
     r"""
     The first column names the texts, the second has them. The last one is shown first: it is there
     for a reader without scripts, who can choose another as well.
     """
-    table: Table = result.find(place)[1]
+    table: Table = found.thing
     label, text = table.columns[:2]
     samples = [(escaped(spelled(row[label.name])), _lines(row[text.name])) for row in table.rows]
-    run, now = exhibit.run_of(result, place, at), exhibit.since(result, at)
-    name = place.replace(".", "-")
+    now = exhibit.since(found.result, at)
+    run = exhibit.run_of(found.result, found.place, at)
+    name = found.place.replace(".", "-")
     return FORMS.typed(name, escaped(label.title), samples, caption.html, run, now)
 
 
-def _write(result: Result, place: str, caption: Caption, at: Spot) -> str:
+def _write(found: Found, caption: Caption, at: Spot) -> str:
     r"""
     The field has the prompt of the last row, which is in the first column.
     """
-    table: Table = result.find(place)[1]
+    table: Table = found.thing
     prompt = table.rows[-1][table.columns[0].name]
     graph = at.links.in_data(at.uri, f"assets/live/{table.live['graph']}")
     return FORMS.write(graph, table.live["bytes"], caption.html, _lines(prompt))
@@ -73,7 +78,7 @@ def _lines(text: str) -> str:
 
 
 # What shows a table in each form.
-OF_TABLES: Mapping[str, Callable[[Result, str, Caption, Spot], str]] = {
+OF_TABLES: Mapping[str, Callable[[Found, Caption, Spot], str]] = {
     "typed": _typed,
     "write": _write,
 }

@@ -11,6 +11,7 @@ the text of the element is exactly the line, and copied code is nothing but code
 
 import html
 import posixpath
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,6 +45,21 @@ class Uses:
     more: int
 
 
+@dataclass(frozen=True)
+class CodeView:
+    r"""
+    ## The code of a row, as the template puts it down
+
+    * `lines` are its lines as HTML
+    * `legend` has the letters of the shapes with their names, below the first code that has a shape
+    * `uses` is where the definition is used that the row begins with
+    """
+
+    lines: str
+    legend: Mapping[str, str]
+    uses: Uses | None
+
+
 class Listing:
     r"""
     ## The code of a page
@@ -57,6 +73,17 @@ class Listing:
         self.network = network
         self.shapes = PageShapes(source, measurement) if measurement else None
         self._needs_legend = bool(self.shapes and self.shapes.legend)
+
+    def shown(self, rows: Sequence[Row], anchored: str) -> CodeView:
+        r"""
+        ### The code of a row
+
+        With that of rows which are shown inside it. The definition named `anchored` has its anchor
+        in the note; the empty name is none.
+        """
+        lines = [self.of(rows[0], anchored), *map(self.of, rows[1:])]
+        uses = self.uses(anchored) if anchored else None
+        return CodeView("\n".join(lines), self.legend(rows[0]), uses)
 
     def of(self, row: Row, anchored: str = "", page: str = "") -> str:
         r"""

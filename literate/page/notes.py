@@ -12,7 +12,9 @@ number with the file that it came from; what is wrong becomes a problem with its
 import html
 import re
 from collections import Counter
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
 from literate.measuring import claims
 from literate.measuring.measure import Measurement
@@ -24,8 +26,12 @@ from literate.page.templates import CODE
 from literate.problems import Problem
 from literate.python.scopes import places
 from literate.reading.notes import ANCHOR, Note, Span, anchors, literal
-from literate.reading.rows import Row, rows
+from literate.reading.page_source import PageSource
+from literate.reading.rows import Row
 from literate.reading.source import Definition, Source
+
+# The function that ends a page.
+EXAMPLE = "example"
 
 # The contents of a page fit beside it.
 MOST_ENTRIES = 12
@@ -38,9 +44,43 @@ _REMARK = re.compile(r"<!--.*?-->", re.DOTALL)
 _ANCHOR = re.compile(r'&lt;a id="([A-Za-z][\w.-]*)">&lt;/a>')
 
 
+class ShowsExcerpts(Protocol):
+    r"""
+    ## What shows [parts of other pages](excerpts.py)
+    """
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        r"""
+        ### The titles of links that ask for it
+        """
+
+    def show(self, exhibit: exhibit.Exhibit, path: str, links: Links) -> str:
+        r"""
+        ### Show what a note asks for
+        """
+
+
+@dataclass(frozen=True)
+class NoteView:
+    r"""
+    ## A note, as the template puts it down
+
+    * `heading` is that of what it documents, as HTML, and `level` is its level; 0 without one
+    * `text` is the rest as Markdown, and `note` the same as it stands in the source
+    * `after` is what the example says under headings of its own: it is read after its code
+    """
+
+    heading: str
+    level: int
+    text: str
+    note: Note | None
+    after: str
+
+
 class Notes:
     r"""
-    ## The notes of a source
+    ## The notes of a page
 
     `problems` is what their author has to correct. A symbol of the formulas can be pointed at if it
     stands more than once on the page, or in its code too. `excerpts` shows
@@ -49,24 +89,25 @@ class Notes:
 
     def __init__(
         self,
-        source: Source,
+        page: PageSource,
         links: Links,
         formulas: Formulas,
         measurement: Measurement | None,
-        excerpts: Any = None,
+        excerpts: ShowsExcerpts | None = None,
     ) -> None:
-        self.source, self.links, self.formulas = source, links, formulas
+        self.source, self.links, self.formulas = page.source, links, formulas
         self.measurement, self.excerpts = measurement, excerpts
+        self.contents = _in_contents(page.source)
         self.problems: list[Problem] = []
         count = Counter(
             key
-            for row in rows(source)
+            for row in page.rows
             if row.note is not None
             for span in row.note.parsed.spans
             if span.kind in ("inline", "display")
             for key in formulas.keys(span.content, span.kind == "display")
         )
-        names = {name.removeprefix("self.") for name in source.once(places)}
+        names = {name.removeprefix("self.") for name in page.source.once(places)}
         self.keys = frozenset(key for key, number in count.items() if number > 1 or key in names)
 
     def report(self, line: int, sentence: str) -> None:
@@ -75,15 +116,29 @@ class Notes:
         """
         self.problems.append(Problem(self.source.path, line, sentence))
 
-    def heading(self, note: Note | None, row: Row) -> tuple[str, Note | None]:
+    def shown(self, row: Row, write: Callable[[Note, Row], str]) -> NoteView:
+        r"""
+        ### The note of a row
+
+        `write` makes [Markdown](#Notes.markdown) of it.
+        """
+        heading, level, note = self.heading(row)
+        after = ""
+        if note and row.documents and row.documents.name == EXAMPLE:
+            note, rest = self.below_heading(note)
+            after = self.markdown(rest, row) if rest else ""
+        return NoteView(heading, level, write(note, row) if note else "", note, after)
+
+    def heading(self, row: Row) -> tuple[str, int, Note | None]:
         r"""
         ### The heading of a docstring
 
-        With the rest of the note. Its anchor is the name of what it documents, which no edit above
-        it can move.
+        With its level and the rest of the note. Its anchor is the name of what it documents, which
+        no edit above it can move.
         """
+        note = row.note
         if note is None or row.documents is None:
-            return "", note
+            return "", 0, note
         anchor = ""
         for block in note.parsed.blocks:
             # An anchor of the author's own above the heading stays there.
@@ -93,12 +148,11 @@ class Notes:
             if block.kind != "heading":
                 break
             words = self.markdown(block.alone(note), row)
-            listed = _is_in_contents(row.documents, self.source)
-            opened = CODE.heading if listed else CODE.unlisted
+            opened = CODE.heading if row.documents in self.contents else CODE.unlisted
             heading = opened(block.level, html.escape(row.documents.name), words)
             rest = Note(note.kind, note.first + block.last, note.texts[block.last :])
-            return f"{anchor}{heading}\n\n", rest
-        return "", note
+            return f"{anchor}{heading}\n\n", block.level, rest
+        return "", 0, note
 
     def below_heading(self, note: Note) -> tuple[Note, Note | None]:
         r"""
@@ -123,7 +177,7 @@ class Notes:
             if isinstance(part, Note):
                 pieces += [self._span(span, row) for span in part.parsed.spans]
                 continue
-            if part.form not in excerpts:
+            if part.found:
                 shown = forms.show_exhibit(part, path, self.links, self._formula)
             else:
                 shown = self._elsewhere(part)
@@ -131,6 +185,7 @@ class Notes:
         return "".join(pieces).strip("\n")
 
     def _elsewhere(self, exhibited: exhibit.Exhibit) -> str:
+        assert self.excerpts is not None
         try:
             return self.excerpts.show(exhibited, self.source.path, self.links)
         except UnknownTarget as error:
@@ -234,7 +289,20 @@ class Notes:
         return CODE.claim(shown)
 
 
-def _is_in_contents(definition: Definition, source: Source) -> bool:
+def is_headed(row: Row) -> bool:
+    r"""
+    ## Does a docstring begin with a heading?
+
+    An anchor of the author's own may stand above it.
+    """
+    if row.note is None or row.documents is None:
+        return False
+    blocks = (block for block in row.note.parsed.blocks if not ANCHOR.fullmatch(block.text))
+    first = next(blocks, None)
+    return first is not None and first.kind == "heading"
+
+
+def _in_contents(source: Source) -> list[Definition]:
     r"""
     The contents of a page are short: no helpers, no examples of a class, and no methods at all
     where they would make the list too long.
@@ -246,4 +314,4 @@ def _is_in_contents(definition: Definition, source: Source) -> bool:
     ]
     if len(listed) > MOST_ENTRIES:
         listed = [definition for definition in listed if definition.depth == 0]
-    return definition in listed
+    return listed

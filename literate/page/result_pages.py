@@ -11,10 +11,20 @@ with what is needed to do it again: the command, the day, the machine, and what 
 import html
 from collections.abc import Iterator, Mapping
 
-from literate.page.exhibit import HTML, Spot, caption_of, escaped, file_link, show, since, spelled
+from literate.page.exhibit import (
+    HTML,
+    Found,
+    Spot,
+    caption_of,
+    escaped,
+    file_link,
+    show,
+    since,
+    spelled,
+)
 from literate.page.links import Links
-from literate.page.page import Page, stated
-from literate.page.templates import TEMPLATES
+from literate.page.page import Page
+from literate.page.templates import TEMPLATES, stated
 from literate.reading.notes import literal
 from literate.results import records
 from literate.results.fingerprints import changed
@@ -59,9 +69,10 @@ def page_of(result: Result, links: Links) -> Page:
     if result.values:
         parts.append({"name": "values", "title": "Values", "shown": _values(result)})
     for place in result.exhibits:
-        caption = caption_of(result, place)
+        thing = result.find(place)[1]
+        caption = caption_of(thing, place)
         title = literal(" ".join(caption.words.split()))
-        shown = show(result, place, caption, at)
+        shown = show(Found(result, place, thing), caption, at)
         parts.append({"name": html.escape(place), "title": title, "shown": shown})
     summary = f"{result.title}: measured by {result.command} on {result.made}."
     if len(summary) > MOST:

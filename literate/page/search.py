@@ -155,7 +155,7 @@ def of_result(result: Result) -> Entries:
         names = ", ".join(name for name, _ in leaves(result.values))
         entries.append(Entry("values", heading="Values", note=names))
     for place in result.exhibits:
-        entries.append(Entry(quote(place), heading=caption_of(result, place).words))
+        entries.append(Entry(quote(place), heading=caption_of(result.find(place)[1], place).words))
     return Entries(result.title, tuple(entries))
 
 

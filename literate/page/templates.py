@@ -8,6 +8,8 @@ A template writes HTML or Markdown. What goes into it has been escaped before, w
 known; so the templates escape nothing.
 """
 
+import html
+import json
 from typing import Any
 
 import jinja2
@@ -24,3 +26,14 @@ TEMPLATES = jinja2.Environment(
 CODE: Any = TEMPLATES.get_template("code.html.jinja").module
 # Those of the forms in which a page shows tables and parts of other pages.
 FORMS: Any = TEMPLATES.get_template("forms.html.jinja").module
+
+
+def stated(text: str) -> str:
+    r"""
+    ## A text for the front matter of a page
+
+    Escaped: the templates of the engines take it for HTML. But for apostrophes, which mean nothing
+    there, and which Material escapes once more where it reads a title to a screen reader. And as
+    JSON, which is YAML that needs no care with colons and quotes.
+    """
+    return json.dumps(html.escape(text).replace("&#x27;", "'"), ensure_ascii=False)

@@ -15,16 +15,15 @@ import re
 
 from literate.measuring.measure import Measurement, Tensor
 from literate.python.scopes import places
-from literate.reading.front_matter import of_source
 from literate.reading.notes import Note
+from literate.reading.page_source import PageSource
 from literate.reading.plain import plain
-from literate.reading.rows import rows
-from literate.reading.source import Definition, Source
+from literate.reading.source import Definition
 
 _SENTENCE = re.compile(r".*?[.:!?](?=\s+[A-Z`\[]|$)")
 
 
-def about(source: Source, title: str, measurement: Measurement | None) -> str:
+def about(page: PageSource, measurement: Measurement | None) -> str:
     r"""
     ## What there is to know about a page
 
@@ -41,9 +40,9 @@ def about(source: Source, title: str, measurement: Measurement | None) -> str:
     content = {
         "names": {
             name: [[number for place in group for number in place] for group in groups]
-            for name, groups in source.once(places).items()
+            for name, groups in page.source.once(places).items()
         },
-        "definitions": {"": [title, of_source(source)[0].summary], **_definitions(source)},
+        "definitions": {"": [page.title, page.matter.summary], **_definitions(page)},
         "tensors": {
             line: [_tensor(tensor) for tensor in tensors] for line, tensors in lines.items()
         },
@@ -81,11 +80,11 @@ def _arguments(arguments: ast.arguments, is_method: bool) -> str:
     return re.sub(r"^(?:self|cls)(?:, |$)", "", text) if is_method else text
 
 
-def _definitions(source: Source) -> dict[str, list[str]]:
-    notes = {row.documents.name: row.note for row in rows(source) if row.documents and row.note}
+def _definitions(page: PageSource) -> dict[str, list[str]]:
+    notes = {row.documents.name: row.note for row in page.rows if row.documents and row.note}
     return {
         definition.name: [signature(definition), _first_sentence(notes.get(definition.name))]
-        for definition in source.definitions
+        for definition in page.source.definitions
     }
 
 

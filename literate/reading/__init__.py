@@ -9,6 +9,7 @@ summary: A Python file becomes lines, rows and notes; conventions are checked.
 * [notes](notes.py): the Markdown of a note, cut into text, code and formulas.
 * [markdown](markdown.py): the one reader of Markdown that all rooms use.
 * [front_matter](front_matter.py): what a page says about itself before it begins.
+* [page_source](page_source.py): all that a page takes from its source, read once.
 * [plain](plain.py): a note without the marks of Markdown, for programs that read words and not
   pages.
 * [rules](rules.py): the conventions of a page that can be checked without running it.

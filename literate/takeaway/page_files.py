@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from literate.page.links import folder
-from literate.page.page import File, Takeaways
+from literate.page.takeaways import File, Takeaways
 from literate.problems import LiterateError, Problem
 from literate.python.statements import by_module, module_name
 from literate.reading.front_matter import title_of

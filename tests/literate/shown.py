@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import markdown
 
+from literate.page.context import context
 from literate.page.formulas import Formulas
 from literate.page.links import Links
 from literate.page.page import Page, page
@@ -115,7 +116,7 @@ class Shown(HTMLParser):
 def written(source: Source, formulas: Formulas) -> Page:
     r"""The page of a source that is alone on its site."""
     links = Links({source.path: source}, {source.path: "case.md"}, ROOT / "no", "docs")
-    return page(source, links, formulas, {})
+    return page(source, context(links, formulas))
 
 
 def rendered(text: str) -> Shown:

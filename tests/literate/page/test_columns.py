@@ -14,7 +14,7 @@ from literate.page.columns import (
     is_wide,
 )
 from literate.page.formulas import Formulas
-from literate.page.page import _DISPLAYED
+from literate.page.row_views import _DISPLAYED
 from literate.reading.notes import Note
 from tests.literate.projects import KATEX
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from literate.page.changes import Changes
+from literate.page.context import context
 from literate.page.differences import find, label, parted
 from literate.page.formulas import Formulas
 from literate.page.page import Page, page
@@ -153,9 +154,7 @@ def written(tmp_path: Path, text: str = WRONGS) -> Page:
     found = Changes(find(pages, references, SETTING), SETTING, {}, references)
     known = links(tmp_path, pages, tables={"ways": TABLE})
     with Formulas(KATEX) as formulas:
-        return page(
-            pages["pkg/wrongs.py"], known, formulas, {}, references=references, changes=found
-        )
+        return page(pages["pkg/wrongs.py"], context(known, formulas, changes=found))
 
 
 def code(shown: Shown, name: str) -> list[tuple[str, str]]:

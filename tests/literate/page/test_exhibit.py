@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
+from literate.page.context import context
 from literate.page.documents import document
 from literate.page.exhibit import Exhibit, parts
 from literate.page.formulas import Formulas
@@ -53,7 +54,7 @@ def written(note: str, tmp_path: Path, **other: Any) -> Page:
     r"""The page with this note, beside the results."""
     one = source(note)
     with Formulas(KATEX) as formulas:
-        return page(one, links(tmp_path, {one.path: one}, **other), formulas, {})
+        return page(one, context(links(tmp_path, {one.path: one}, **other), formulas))
 
 
 def by_hand(text: str, tmp_path: Path, **other: Any) -> Page:
@@ -129,7 +130,7 @@ def test_of_a_result_that_is_not_there_those_that_are_are_named(tmp_path: Path, 
     known = links(tmp_path, {one.path: one})
     known = known if "json" in there else replace(known, results={})
     with Formulas(KATEX) as formulas:
-        (problem,) = page(one, known, formulas, {}).problems
+        (problem,) = page(one, context(known, formulas)).problems
     assert problem.sentence.endswith(f"writes it; those that are here: {there}.")
 
 

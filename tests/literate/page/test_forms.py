@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from literate.page.context import context
 from literate.page.documents import document
 from literate.page.formulas import Formulas
 from literate.page.page import Page, page
@@ -54,7 +55,7 @@ def shown(note: str, tmp_path: Path) -> Page:
     }
     known = links(tmp_path, pages, tables={"ways": SAMPLES})
     with Formulas(KATEX) as formulas:
-        return page(pages["pkg/a.py"], known, formulas, {})
+        return page(pages["pkg/a.py"], context(known, formulas))
 
 
 def test_a_table_as_texts_of_which_the_last_is_chosen(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from literate.engines.raw_html import ReadyHtml
 from literate.measuring.measure import Measurement
+from literate.page.context import context
 from literate.page.formulas import Formulas
 from literate.page.links import Links
 from literate.page.page import Page, page
@@ -27,7 +28,7 @@ NAMES = sorted(path.stem for path in CASES.glob("*.py"))
 def written(source: Source) -> Page:
     links = Links({source.path: source}, {source.path: "case.md"}, CASES, "docs")
     with Formulas(KATEX) as formulas:
-        return page(source, links, formulas, {})
+        return page(source, context(links, formulas))
 
 
 def case(name: str) -> Page:
@@ -144,7 +145,8 @@ def test_a_page_names_the_pages_to_know_and_those_that_its_code_takes_names_from
     sources = {path: parse(text, path) for path, text in texts.items()}
     links = Links(sources, {path: f"{path[2]}.md" for path in sources}, CASES, "docs")
     with Formulas(KATEX) as formulas:
-        made = {path: page(one, links, formulas, {}) for path, one in sources.items()}
+        around = context(links, formulas)
+        made = {path: page(one, around) for path, one in sources.items()}
     shown = {path: re.findall("know: (.*?)</span>", one.markdown) for path, one in made.items()}
     a, b, c = (
         '<a href="../a/">A &amp; B</a>',
@@ -176,7 +178,7 @@ def test_the_recorded_run_stands_below_the_first_row_and_beside_the_page() -> No
     links = Links({source.path: source}, {source.path: "a.md"}, CASES, "docs")
     measured = {"a.py": Measurement({"n": (2,)}, {}, {}, RUN)}
     with Formulas(KATEX) as formulas:
-        made = page(source, links, formulas, measured)
+        made = page(source, context(links, formulas, measured))
     assert json.loads(made.files["a/trace.json"]) == json.loads(json.dumps(RUN))
     # The same for a browser that reads the page from the disk.
     script = f'new CustomEvent("trace", {{ detail: {made.files["a/trace.json"].strip()} }})'
@@ -192,7 +194,7 @@ def test_the_recorded_run_stands_below_the_first_row_and_beside_the_page() -> No
         assert run in markdown.markdown(body, extensions=extensions)
     # Without a measurement there is no run, nor a file of it.
     with Formulas(KATEX) as formulas:
-        bare = page(source, links, formulas, {})
+        bare = page(source, context(links, formulas))
     assert "a/trace.json" not in bare.files and 'class="run"' not in bare.markdown
 
 

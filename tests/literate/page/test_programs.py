@@ -4,6 +4,7 @@ import html
 import re
 from pathlib import Path
 
+from literate.page.context import context
 from literate.page.formulas import Formulas
 from literate.page.page import Page, page
 from literate.page.programs import Line, changed, difference, listing, program
@@ -103,7 +104,8 @@ def shown(tmp_path: Path, text: str) -> Page:
     write(tmp_path, {"docs/one.py": "a = 1\n", "docs/three.py": "a = 1\nb = 2\n"})
     with Formulas(KATEX) as formulas:
         path = "pkg/__init__.py"
-        return page(pages[path], links(tmp_path, pages), formulas, {}, steps=steps(pages.values()))
+        known = links(tmp_path, pages)
+        return page(pages[path], context(known, formulas, steps=steps(pages.values())))
 
 
 def test_a_step_shows_its_loss_and_what_changes(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ r"""Pages that are read in an order know which step they are."""
 
 from pathlib import Path
 
+from literate.page.context import context
 from literate.page.formulas import Formulas
 from literate.page.page import Page, page
 from literate.page.steps import on_page, steps
@@ -32,7 +33,8 @@ PAGES = {
 
 def written(path: str, tmp_path: Path) -> Page:
     with Formulas(KATEX) as formulas:
-        return page(PAGES[path], links(tmp_path, PAGES), formulas, {}, steps=steps(PAGES.values()))
+        known = links(tmp_path, PAGES)
+        return page(PAGES[path], context(known, formulas, steps=steps(PAGES.values())))
 
 
 def test_the_list_is_read_from_a_page_with_that_layout_alone() -> None:

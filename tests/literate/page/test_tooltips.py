@@ -10,6 +10,7 @@ from labml_nn.training.loop import learning_rate
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from literate.measuring.measure import Measurement, Tensor
 from literate.page.tooltips import about, signature
+from literate.reading.page_source import page_source
 from literate.reading.source import parse, read
 
 CODE = r'''r"""
@@ -47,7 +48,7 @@ class Layer(Result):
 
 
 def told(measurement: Measurement | None = None) -> dict[str, dict]:
-    return json.loads(about(parse(CODE, "a.py"), "Scaling", measurement))
+    return json.loads(about(page_source(parse(CODE, "a.py")), measurement))
 
 
 def test_definitions_are_told_by_signature_and_first_sentence() -> None:

@@ -1,0 +1,77 @@
+r"""
+---
+title: Context
+summary: What a page needs to know of all others, made once for a site.
+---
+
+A page links to other pages, shows parts of them, and is a step among them. What that takes is
+worked out once, before the first page is written.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from literate.measuring.measure import Measurement
+from literate.page.changes import Changes
+from literate.page.excerpts import Excerpts
+from literate.page.formulas import Formulas
+from literate.page.links import Links
+from literate.page.steps import Step
+from literate.python.references import Network, network
+from literate.reading.page_source import page_source
+
+NOT_MEASURED: Mapping[str, Measurement] = {}
+
+
+@dataclass(frozen=True)
+class Context:
+    r"""
+    ## What is known when a page is written
+
+    * `links` is what notes can link to, and `formulas` sets formulas
+    * `measurements` are those of all pages that were measured, by their paths
+    * `references` are the names in the code of all pages, with what they stand for
+    * `changes` are the [differences](differences.py) of all pages
+    * `steps` are those of all [lists](steps.py)
+    """
+
+    links: Links
+    formulas: Formulas
+    measurements: Mapping[str, Measurement]
+    references: Network
+    changes: Changes
+    steps: tuple[Step, ...] = ()
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        r"""
+        ### The titles of all pages
+
+        By the paths of their sources.
+        """
+        return {path: page_source(source).title for path, source in self.links.pages.items()}
+
+    @cached_property
+    def excerpts(self) -> Excerpts:
+        r"""
+        ### What shows parts of other pages
+        """
+        return Excerpts(self.formulas, self.measurements, self.references, self.changes)
+
+
+def context(
+    links: Links,
+    formulas: Formulas,
+    measurements: Mapping[str, Measurement] = NOT_MEASURED,
+    changes: Changes | None = None,
+    steps: tuple[Step, ...] = (),
+) -> Context:
+    r"""
+    ## The context of the pages that can be linked to
+
+    The names in their code are looked up here. Without `changes` there are no differences.
+    """
+    references = changes.references if changes else network(links.pages.values())
+    none = Changes({}, {}, measurements, references)
+    return Context(links, formulas, measurements, references, changes or none, steps)
