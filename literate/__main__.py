@@ -122,7 +122,7 @@ def _check(paths: Sequence[str]) -> None:
     if not paths:
         # What two pages say of the same term, only the list of all terms can tell.
         pages += [*site.documents(loaded), *site.made_pages(loaded)]
-        problems += site.left_over(loaded)
+        problems += site.of_all(loaded)
     problems += [problem for page in pages for problem in page.problems]
     if problems:
         raise LiterateError(problems)

@@ -247,12 +247,13 @@ def pages(
             yield replace(written, problems=tuple(sorted(set(against))))
 
 
-def left_over(site: Site) -> Iterator[Problem]:
+def of_all(site: Site) -> Iterator[Problem]:
     r"""
-    ## What the project says of pages that are not there
+    ## Problems that no page has alone
 
-    Exercises, and reasons why a lesson is compared with nothing.
+    Lessons that are called the same, exercises of no page, and reasons that no lesson needs.
     """
+    yield from lessons.called_the_same(site.sources.values(), lessons.of_project(site.settings))
     yield from exercises.left_over(site.settings, site.sources)
     owed = lessons.of_project(site.settings)
     yield from oracles.left_over(site.sources, site.settings.root, owed)
@@ -318,7 +319,7 @@ def correct_pages(
         raise LiterateError([Problem("pyproject.toml", 1, str(error))]) from None
     written = [*made, *documents(site), *made_pages(site)]
     problems = [problem for page in written for problem in page.problems]
-    site.settings.judge([*problems, *left_over(site)], report)
+    site.settings.judge([*problems, *of_all(site)], report)
     return written
 
 

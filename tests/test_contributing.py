@@ -112,8 +112,12 @@ def put_in_place(navigation: Path, printed: str) -> None:
     navigation.write_text(text.replace(neighbour, f"{neighbour}\n{new}"), encoding="utf-8")
 
 
-# What builds or checks all pages; `whole` types these, too.
-OF_ALL_PAGES = ("make serve", "make notebooks", "make lint")
+# What builds, checks or tests all pages; `whole` types these, too.
+OF_ALL_PAGES = ("make serve", "make notebooks", "make lint", "make test")
+# All tests are what runs this one. These look at every page, and are fast.
+OF_EVERY_PAGE = (
+    "test_repository.py test_architecture.py labml_nn/test_notes.py mutants/test_proof.py"
+)
 
 
 def test_the_way_from_a_clone_to_a_page_can_be_gone(
@@ -124,8 +128,10 @@ def test_the_way_from_a_clone_to_a_page_can_be_gone(
     cloned = next(index for index, line in enumerate(lines) if line.startswith("cd "))
     typed(lines[: cloned + 1], tmp_path, environment)
     clone = set_up(tmp_path / "annotated")
+    begun = next(index for index, line in enumerate(lines) if " new " in line) + 1
     done = next(index for index, line in enumerate(lines) if line.startswith("git add"))
-    check(typed(lines[cloned + 1 : done], tmp_path, environment), clone)
+    printed = begin(lines[cloned + 1 : begun], clone, environment)
+    check(printed + typed(lines[begun:done], clone, environment))
     hand_in(lines[done:], clone, fork, environment, "")
 
 
@@ -139,13 +145,17 @@ def test_the_whole_way_from_a_clone_to_a_page_can_be_gone(
     # What was measured when the site was built.
     assert site.is_dir()
     clone = set_up(tmp_path / "annotated")
+    tests = " ".join(f"tests/{name}" for name in OF_EVERY_PAGE.split())
+    lines[lines.index("make test")] = f'make test ARGS="{tests}"'
     with started(lines[at], clone, environment) as address:
         assert "<title>Annotated Transformers" in asked(address)
+        begun = next(index for index, line in enumerate(lines) if " new " in line) + 1
         done = next(index for index, line in enumerate(lines) if line.startswith("git add"))
-        printed = typed(lines[at + 1 : done], tmp_path, environment)
+        printed = begin(lines[at + 1 : begun], clone, environment)
+        printed += typed(lines[begun:done], clone, environment)
         shown = asked(f"{address}transformers/my_idea/")
     assert 'id="MyIdea.forward"' in shown
-    check(printed, clone)
+    check(printed)
     # `make lint` checks all of them.
     assert re.search(r"(?m)^\d{3} pages checked, no problems\.$", printed)
     notebook = "notebooks/transformers/my_idea.ipynb\n"
@@ -161,8 +171,15 @@ def set_up(clone: Path) -> Path:
     return clone
 
 
-def check(printed: str, clone: Path) -> None:
-    r"""What the commands about the page have said; its line goes into the navigation."""
+def begin(lines: list[str], clone: Path, environment: dict[str, str]) -> str:
+    r"""Write the page, and put the line that is printed into the navigation."""
+    printed = typed(lines, clone.parent, environment)
+    put_in_place(clone / "mkdocs.yml", printed)
+    return printed
+
+
+def check(printed: str) -> None:
+    r"""What the commands about the page have said."""
     for said in [
         "wrote labml_nn/transformers/my_idea.py",
         "1 pages checked, no problems.",
@@ -170,7 +187,6 @@ def check(printed: str, clone: Path) -> None:
         "1 passed",
     ]:
         assert said in printed
-    put_in_place(clone / "mkdocs.yml", printed)
 
 
 def hand_in(

@@ -19,12 +19,13 @@ import ast
 import posixpath
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from typing import Any
 
 from literate.problems import Problem
+from literate.reading.front_matter import of_source, title_of
 from literate.reading.source import Definition, Source
 from literate.settings import Settings
 
@@ -234,3 +235,19 @@ def _without_example(source: Source, lessons: Lessons) -> Iterator[Problem]:
     if is_about_tensors and not names & _RUN and source.path not in lessons.unmeasured:
         sentence = "has tensors and no `example` that makes some, so no shape is measured."
         yield Problem(source.path, 1, sentence)
+
+
+def called_the_same(sources: Iterable[Source], lessons: Lessons) -> Iterator[Problem]:
+    r"""
+    ## Lessons with one title, or one summary
+
+    A reader who searches sees these two, and has to choose.
+    """
+    first: dict[str, str] = {}
+    for source in sources:
+        if not _fits(source.path, lessons.pages):
+            continue
+        for said in (title_of(source), of_source(source)[0].summary):
+            other = first.setdefault(said, source.path)
+            if said and other != source.path:
+                yield Problem(source.path, 1, f"says “{said}” of itself, as {other} does.")

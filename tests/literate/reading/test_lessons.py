@@ -2,7 +2,7 @@ r"""What a lesson owes its reader, and that no other page owes it."""
 
 import pytest
 
-from literate.reading.lessons import Lessons, problems
+from literate.reading.lessons import Lessons, called_the_same, problems
 from literate.reading.source import parse
 
 PAGE = '''import math
@@ -90,3 +90,13 @@ def test_a_program_owes_nothing_but_its_imports_and_another_page_nothing_at_all(
     for path, expected in lines.items():
         assert [one.line for one in problems(parse(text, path), LESSONS)] == expected
     assert [*problems(parse(text, "pkg/a.py"), Lessons())] == []
+
+
+def test_two_lessons_of_one_title_or_one_summary_are_named() -> None:
+    front = 'r"""\n---\ntitle: {}\nsummary: {}\n---\n"""\n'
+    said = {"pkg/a.py": "A S", "pkg/b.py": "B S", "pkg/c.py": "A T", "other/d.py": "A S"}
+    pages = [parse(front.format(*both.split()), path) for path, both in said.items()]
+    assert [str(one) for one in called_the_same(pages, LESSONS)] == [
+        "pkg/b.py:1: says “S” of itself, as pkg/a.py does.",
+        "pkg/c.py:1: says “A” of itself, as pkg/a.py does.",
+    ]
