@@ -92,6 +92,8 @@ setup(
             "markdown-it-py>=4",
             "mdit-py-plugins>=0.5",
             "MarkupSafe>=2.1",
+            # It draws the charts of recorded results; a project without charts can do without it.
+            "matplotlib>=3.8",
             # The engines exactly, here too: the pages lean on their templates.
             "mkdocs==1.6.1",
             "mkdocs-material==9.8.2",

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.fake_gpu import T4
 from benchmarks.notebook_counts import FILE, FOLDER, steps_of
 from benchmarks.pictures import ACCENT, new, svg
-from benchmarks.record import ROOT, replace
+from benchmarks.record import ROOT, apart, replace
 
 RESULT = ROOT / "results" / "gpu.json"
 # Of every notebook but one, so many steps are made.
@@ -82,7 +82,9 @@ def main() -> int:
     result = json.loads(RESULT.read_text(encoding="utf-8"))
     result["tables"]["parts"] = table(result["tables"]["parts"]["rows"])
     if result["values"]["steps"]:
-        result["figures"] = step_bars(result["values"]["steps"])
+        result["figures"], pictures = apart("gpu", step_bars(result["values"]["steps"]))
+        for place, picture in pictures.items():
+            replace(RESULT.parent / place, picture)
     text = json.dumps(result, indent=1, sort_keys=True, ensure_ascii=False)
     replace(RESULT, text + "\n")
     return 0

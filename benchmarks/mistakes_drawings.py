@@ -1,8 +1,7 @@
 r"""
 The bars of results/mistakes.json, from the rows of its table.
 
-It is a module of its own so that `redraw` can draw them again: how a chart looks is no part of what
-was measured.
+How they look is no part of what was measured, so they are no part of the experiment.
 """
 
 import math

@@ -23,6 +23,7 @@ from typing import Any
 from literate.problems import LiterateError
 from literate.results.files import parse
 from literate.results.fingerprints import fingerprint
+from literate.results.pictures import digest
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -50,8 +51,8 @@ def write(
       hours asks for their `fingerprints` when it begins, and gives those.
     * `values` are numbers and texts by their names; there can be mappings in mappings
     * `seconds` is how long the run has taken
-    * `tables` and `figures` are as RULES.md describes them; lines are drawn by
-      `pictures.chart`, and a figure can bring a `picture` of its own
+    * `tables` and `figures` are as RULES.md describes them. The lines of a figure are drawn when a
+      page shows them; the SVG of a `picture` becomes a file of its own, which the result names
 
     What is there already stays until the new file is complete.
     """
@@ -71,22 +72,33 @@ def write(
     }
     if seconds is not None:
         content["seconds"] = seconds
-    if figures:
-        # Matplotlib takes long to import, and most programs draw nothing.
-        from benchmarks.pictures import with_pictures
-
-        # Of the numbers as the file has them: drawn again, the picture is the same.
-        content["figures"] = with_pictures(name, _rounded(figures, "figures"))
+    content["figures"], pictures = apart(name, content["figures"])
     text = json.dumps(_rounded(content, ""), indent=1, sort_keys=True, ensure_ascii=False)
     path = root / "results" / f"{name}.json"
     try:
         # What the pages could not show is refused here already.
-        parse(text.encode(), f"results/{name}.json")
+        parse(text.encode(), f"results/{name}.json", pictures.__getitem__)
     except LiterateError as error:
         raise ValueError(error.problems[0].sentence) from None
+    for place, picture in pictures.items():
+        (path.parent / place).parent.mkdir(parents=True, exist_ok=True)
+        replace(path.parent / place, picture)
     path.parent.mkdir(parents=True, exist_ok=True)
     replace(path, text + "\n")
     return path
+
+
+def apart(name: str, figures: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    r"""The figures of the result `name`, and their pictures by the paths that they name."""
+    named: dict[str, Any] = {}
+    pictures: dict[str, str] = {}
+    for key, figure in figures.items():
+        named[key] = figure
+        if "picture" in figure:
+            place = f"pictures/{name}-{key}.svg"
+            named[key] = {**figure, "picture": place, "digest": digest(figure["picture"])}
+            pictures[place] = figure["picture"]
+    return named, pictures
 
 
 def replace(path: Path, text: str) -> None:

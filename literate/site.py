@@ -141,7 +141,7 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
     documents |= settings.documents
     recorded: dict[str, Result] = {}
     try:
-        recorded = files.read(settings.root, settings.results)
+        recorded = files.read(settings.root, settings.results, settings.root / settings.store)
     except LiterateError as error:
         problems += error.problems
     for name in settings.compare:

@@ -6,18 +6,36 @@ summary: A file of results is read, and whatever it should not hold is named.
 
 Programs write these files, and people edit them. A page must not show a number that is none, nor a
 picture that does anything but show shapes.
+
+A chart is there as numbers, and is [drawn](charts.py) when a page shows it. A picture that no
+numbers stand for is a file of its own, which the file of the result names, with its digest:
+
+```json
+"figures": {
+  "loss": {"title": "Loss", "x": {"title": "Step"}, "y": {"title": "Loss", "unit": "nats"},
+           "lines": [{"name": "classic", "points": [[1, 4.2], [100, 2.6]]}]},
+  "mask": {"title": "Who sees whom", "picture": "pictures/trial-mask.svg",
+           "digest": "0123456789abcdef"}
+}
+```
 """
 
+import importlib.util
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from literate.problems import LiterateError, Problem, mismatches
+from literate.results.pictures import digest
 from literate.results.records import Column, Figure, Result, Table, listed
 
 SCHEMA = Path(__file__).with_name("schema.json")
+
+# What a chart is drawn from.
+CHART = ("lines", "x", "y")
 
 # What an SVG needs that only shows something: no script, no handler, nothing from elsewhere.
 _NOT_IN_PICTURES = re.compile(
@@ -25,20 +43,28 @@ _NOT_IN_PICTURES = re.compile(
 )
 
 
-def read(root: Path, folder: str) -> dict[str, Result]:
+# Gives the text of a picture by its path, which is relative to that of the result.
+Pictures = Callable[[str], str]
+
+
+def read(root: Path, folder: str, store: Path | None = None) -> dict[str, Result]:
     r"""
     ## Read the results of a project
 
-    By the paths of their files, from the root. Raises a
+    By the paths of their files, from the root; `store` keeps the charts that are drawn. Raises a
     [LiterateError](../problems.py#LiterateError) with the problems of all files that are none of
     results.
     """
     results: dict[str, Result] = {}
     problems: list[Problem] = []
+
+    def text_of(name: str) -> str:
+        return (root / folder / name).read_text(encoding="utf-8")
+
     for file in sorted((root / folder).glob("*.json")):
         path = file.relative_to(root).as_posix()
         try:
-            results[path] = parse(file.read_bytes(), path)
+            results[path] = parse(file.read_bytes(), path, text_of, store)
         except LiterateError as error:
             problems += error.problems
     if problems:
@@ -46,18 +72,23 @@ def read(root: Path, folder: str) -> dict[str, Result]:
     return results
 
 
-def parse(data: bytes, path: str) -> Result:
+def parse(data: bytes, path: str, text_of: Pictures, store: Path | None = None) -> Result:
     r"""
     ## Read a file of results
 
+    `text_of` gives the texts of its pictures, and raises an `OSError` for one that isn't there.
     Raises a [LiterateError](../problems.py#LiterateError) if it is none.
     """
     line, wrong = 1, []
+    pictures: dict[str, str] = {}
     try:
         text = data.decode()
         # A constant of Python's, such as NaN, is no number of JSON: a list is none in any place.
         content = json.loads(text, parse_constant=lambda constant: [constant])
-        wrong = [sentence for _, sentence in mismatches(content, SCHEMA)] or [*_unfit(content)]
+        wrong = [sentence for _, sentence in mismatches(content, SCHEMA)]
+        if not wrong:
+            pictures = _pictures(content, text_of)
+            wrong = [*_unfit(content, pictures)]
     except json.JSONDecodeError as error:
         line, wrong = error.lineno, [f"is not JSON: {error.msg}."]
     except UnicodeDecodeError as error:
@@ -74,14 +105,20 @@ def parse(data: bytes, path: str) -> Result:
         values=content.get("values", {}),
         tables={name: _table(table) for name, table in content.get("tables", {}).items()},
         figures={
-            name: Figure(figure.get("title", ""), figure["picture"])
+            name: Figure(
+                title=figure.get("title", ""),
+                name=f"{Path(path).stem}-{name}",
+                chart={key: figure[key] for key in CHART if key in figure},
+                drawn=pictures.get(name, ""),
+                store=store,
+            )
             for name, figure in content.get("figures", {}).items()
         },
         text=text,
     )
 
 
-def _unfit(content: Any) -> Iterator[str]:
+def _unfit(content: Any, pictures: Mapping[str, str]) -> Iterator[str]:
     r"""
     What the schema can't say.
     """
@@ -92,9 +129,36 @@ def _unfit(content: Any) -> Iterator[str]:
                 place = f"`tables.{name}.rows[{index}]`"
                 yield f"{place} has `{other}`, which is no column; they are {listed(columns)}."
     for name, figure in content.get("figures", {}).items():
-        if match := _NOT_IN_PICTURES.search(figure["picture"]):
-            place = f"`figures.{name}.picture` has `{match.group().strip()}`"
-            yield f"{place}: a picture holds shapes and text alone."
+        place = f"`figures.{name}`"
+        if "lines" in figure:
+            if importlib.util.find_spec("matplotlib") is None:
+                yield f"{place} is a chart, which Matplotlib draws; `pip install matplotlib`."
+        elif name not in pictures:
+            yield f"{place} names {figure['picture']}, which can't be read; write the result again."
+        else:
+            yield from _unfit_picture(f"{place}: {figure['picture']}", figure, pictures[name])
+
+
+def _unfit_picture(place: str, figure: Mapping[str, str], picture: str) -> Iterator[str]:
+    if not picture.startswith("<svg "):
+        yield f"{place} is no <svg>."
+    if match := _NOT_IN_PICTURES.search(picture):
+        yield f"{place} has `{match.group().strip()}`; a picture holds shapes and text alone."
+    elif figure["digest"] != digest(picture):
+        now = digest(picture)
+        yield f"{place} isn't what the run drew, its digest is {now}; write the result again."
+
+
+def _pictures(content: Any, text_of: Pictures) -> dict[str, str]:
+    r"""
+    The texts of the pictures that can be read, by the names of their figures.
+    """
+    found = {}
+    for name, figure in content.get("figures", {}).items():
+        if "picture" in figure:
+            with suppress(OSError, UnicodeDecodeError):
+                found[name] = text_of(figure["picture"])
+    return found
 
 
 def _table(content: Any) -> Table:

@@ -22,7 +22,10 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+from literate.results.pictures import of_chart
 
 # A sentence that lists more names than this lists none of them.
 MOST_NAMES = 8
@@ -69,12 +72,25 @@ class Figure:
     r"""
     ## A figure
 
-    An SVG, which the program has drawn that made the result. The numbers that it was drawn from
-    stand beside it in the file.
+    * `chart` are the lines of a chart and its axes, empty for any other picture
+    * `drawn` is the SVG of such a picture, which the program has drawn that made the result
+    * `name` makes the ids of a chart its own, and `store` is where charts are kept
     """
 
     title: str
-    picture: str
+    name: str
+    chart: Mapping[str, Any] = field(default_factory=dict)
+    drawn: str = ""
+    store: Path | None = field(default=None, compare=False)
+
+    @property
+    def picture(self) -> str:
+        r"""
+        ### Its SVG
+
+        A [chart](pictures.py#of_chart) is drawn when it is asked for.
+        """
+        return of_chart(self.chart, self.name, self.store) if self.chart else self.drawn
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import quantisation, redraw
-from benchmarks.pictures import ACCENT, SECOND, chart, heat_map, new, plain, svg
-from tests.literate.recorded import result
+from benchmarks import quantisation
+from benchmarks.pictures import ACCENT, SECOND, heat_map, new, svg
+from literate.results import files
+from literate.results.charts import chart, plain
+from literate.settings import load
 
-RESULTS = sorted((Path(__file__).resolve().parents[2] / "results").glob("*.json"))
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def drawn(name: str) -> str:
@@ -45,11 +47,6 @@ def test_letters_stay_letters_and_colours_are_those_of_the_page() -> None:
     assert {"fill-accent", "fill-second", "stroke-second"} <= set(
         re.findall(r"[a-z]+-(?:accent|second)", text)
     )
-
-
-def test_a_result_takes_it() -> None:
-    figures = {"seen": {"title": "What is seen", "picture": drawn("one")}}
-    assert result(figures=figures).figures["seen"].picture == drawn("one")
 
 
 def texts(picture: str) -> list[str]:
@@ -91,30 +88,37 @@ def test_numbers_at_an_axis_are_as_people_write_them(number: float, text: str) -
 
 
 def test_no_axis_of_a_result_counts_in_large_powers_or_says_one_number_twice() -> None:
-    for path in RESULTS:
-        figures = json.loads(path.read_text(encoding="utf-8")).get("figures", {})
-        for name, figure in figures.items():
-            shown = texts(figure["picture"])
+    settings = load(ROOT)
+    results = files.read(ROOT, settings.results, ROOT / settings.store)
+    for path, result in results.items():
+        for name, figure in result.figures.items():
+            shown = texts(figure.picture)
             numbers = [
                 one
                 for one in shown
                 if re.fullmatch(r"[-−\d.,]+e\+?\d+|[-−]?\d{5,}(\.\d+)?|[-−]?\d*\.\d{5,}", one)
             ]
-            assert not numbers, f"{path.name}, {name}: {numbers}"
+            assert not numbers, f"{path}, {name}: {numbers}"
             # A logarithmic axis has no zero: it would be a small number without its digits.
-            scales = {figure.get(side, {}).get("scale") for side in "xy"}
-            assert scales != {"log"} or "0" not in shown, f"{path.name}, {name}"
+            scales = {figure.chart.get(side, {}).get("scale") for side in "xy"}
+            assert scales != {"log"} or "0" not in shown, f"{path}, {name}"
+
+
+def test_every_picture_is_that_of_a_result() -> None:
+    named = {
+        f"results/{figure['picture']}"
+        for path in (ROOT / "results").glob("*.json")
+        for figure in json.loads(path.read_text(encoding="utf-8")).get("figures", {}).values()
+        if "lines" not in figure
+    }
+    there = {path.relative_to(ROOT).as_posix() for path in (ROOT / "results/pictures").iterdir()}
+    assert there == named
 
 
 def test_charts_of_few_bits_have_every_row_of_their_table() -> None:
-    content = json.loads(RESULTS[0].with_name("quantisation.json").read_text(encoding="utf-8"))
+    content = json.loads(Path(ROOT, "results/quantisation.json").read_text(encoding="utf-8"))
     for key, figure in quantisation.charts(content["tables"]).items():
         rows = content["tables"]["cache" if key == "cache" else "bits"]["rows"]
         assert [len(line["points"]) for line in figure["lines"]] == [len(rows)] * len(
             figure["lines"]
         )
-
-
-@pytest.mark.whole
-def test_the_charts_of_results_are_drawn_from_their_numbers() -> None:
-    assert [(path.name, names) for path, _, names in redraw.changed()] == []

@@ -2,14 +2,13 @@ import json
 import sys
 from datetime import date
 from pathlib import Path
-from random import Random
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from benchmarks import record, stale
-from benchmarks.pictures import chart
+from literate.results import files as results
 from tests.literate.projects import write as files
 
 FACTS = {"title": "A trial", "command": "python trial.py"}
@@ -111,8 +110,8 @@ def test_what_cannot_be_recorded_is_refused(
 def test_lines_are_drawn(root: Path) -> None:
     lines = [{"name": "<a>", "points": [[1, 2.0], [4, 3.0]]}, {"name": "b", "points": [[1, 1]]}]
     axes = {"x": {"title": "Size", "scale": "log"}, "y": {"title": "Time", "unit": "ms", "low": 0}}
-    found = write(root, figures={"time": {"title": "T", "lines": lines, **axes}})
-    picture = found["figures"]["time"]["picture"]
+    write(root, figures={"time": {"title": "T", "lines": lines, **axes}})
+    picture = results.read(root, "results")["results/trial.json"].figures["time"].picture
     assert "<desc>Time against Size. &lt;a&gt;: from 2 at 1 to 3 at 4. b: from 1" in picture
     assert ">Time (ms)</text>" in picture and ">&lt;a&gt;</text>" in picture
     assert "stroke-line-1" in picture and "fill-line-2" in picture
@@ -120,16 +119,18 @@ def test_lines_are_drawn(root: Path) -> None:
     assert ">4</text>" in picture and "baseline-shift" not in picture and "<tspan" not in picture
 
 
-def test_a_picture_is_drawn_from_the_numbers_that_the_file_has(root: Path) -> None:
-    draw = Random(1).random
-    points = [[step, draw()] for step in range(3000)]
-    axes = {"x": {"title": "Steps"}, "y": {"title": "Loss"}}
-    lines = [{"name": "a", "points": points}]
-    figure = write(root, figures={"loss": {"title": "T", "lines": lines, **axes}})["figures"][
-        "loss"
-    ]
-    assert figure["lines"][0]["points"] != points
-    assert figure["picture"] == chart(figure, "trial-loss")
+def test_a_picture_is_a_file_of_its_own_which_the_result_names(root: Path) -> None:
+    svg = '<svg viewBox="0 0 9 9"><path d="M0 0h9"/></svg>'
+    found = write(root, figures={"seen": {"title": "S", "picture": svg}})
+    named = found["figures"]["seen"]
+    assert named.keys() == {"title", "picture", "digest"}
+    assert named["picture"] == "pictures/trial-seen.svg"
+    assert (root / "results/pictures/trial-seen.svg").read_text(encoding="utf-8") == svg
+    (read,) = results.read(root, "results").values()
+    assert read.figures["seen"].picture == svg
+    with pytest.raises(ValueError, match="is no <svg>"):
+        write(root, figures={"seen": {"title": "S", "picture": "<b>"}})
+    assert (root / "results/pictures/trial-seen.svg").read_text(encoding="utf-8") == svg
 
 
 def test_what_is_there_stays_when_writing_fails(

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from benchmarks.pictures import with_pictures
 from tests.browser.conftest import barriers, build
 from tests.literate.page.test_exhibit import FILE, PAGE
 from tests.literate.recorded import TABLE, content
@@ -56,7 +55,7 @@ CONTRAST = """() => {
 def address(serve: Callable[[Path], str], tmp_path_factory: pytest.TempPathFactory) -> str:
     r"""A page with charts, and a table, of results."""
     few = {"title": "Few", "lines": LINES[:2], **AXES}
-    figures = with_pictures("trials", {"time": few, "many": few | {"lines": LINES}})
+    figures = {"time": few, "many": few | {"lines": LINES}}
     found = content(sources={"pkg/__init__.py": "0"}, figures=figures, tables={"ways": TABLE})
     files = {"results/trials.json": json.dumps(found)}
     page = PAGE.replace("{note}", NOTE)

@@ -8,11 +8,14 @@ from typing import Any
 from literate.page.links import Links
 from literate.reading.source import Source
 from literate.results import files
+from literate.results.pictures import digest
 from literate.results.records import Result
 
 FIGURE = {
     "title": "Time of a call",
-    "picture": '<svg viewBox="0 0 9 9"><text>Time</text><path d="M0 0h9"/></svg>',
+    "x": {"title": "Size"},
+    "y": {"title": "Time", "unit": "ms"},
+    "lines": [{"name": "mean", "points": [[1, 2.5], [2, 3.5]]}],
 }
 TABLE = {
     "columns": [
@@ -45,9 +48,20 @@ def content(**other: Any) -> dict[str, Any]:
     return known | other
 
 
-def result(**other: Any) -> Result:
-    r"""A result, as it is read."""
-    return files.parse(json.dumps(content(**other)).encode(), "results/trials.json")
+def seen(svg: str, title: str = "Seen") -> dict[str, str]:
+    r"""A figure that is a picture in a file of its own, which has this text."""
+    return {"title": title, "picture": "pictures/trials-seen.svg", "digest": digest(svg)}
+
+
+def result(svg: str | None = None, **other: Any) -> Result:
+    r"""A result, as it is read, with the text of its picture if that is there."""
+
+    def text_of(name: str) -> str:
+        if svg is None:
+            raise FileNotFoundError(name)
+        return svg
+
+    return files.parse(json.dumps(content(**other)).encode(), "results/trials.json", text_of)
 
 
 def links(root: Path, pages: Mapping[str, Source], **other: Any) -> Links:

@@ -20,7 +20,7 @@ from literate.reading.source import Source, parse
 from literate.results.fingerprints import fingerprint
 from literate.takeaway.addresses import Addresses, with_addresses
 from tests.literate.projects import KATEX
-from tests.literate.recorded import FIGURE, TABLE, VALUES, links, result
+from tests.literate.recorded import FIGURE, TABLE, VALUES, links, result, seen
 from tests.literate.shown import Shown, rendered
 
 PAGE = '''r"""
@@ -155,8 +155,8 @@ def test_a_picture_stands_in_the_page_with_words_for_those_who_do_not_see_it(
     tmp_path: Path,
 ) -> None:
     svg = '<svg viewBox="0 0 1 1"><text>a</text></svg>'
-    figures = {"seen": {"title": 'Rows "sum" to one', "picture": svg}}
-    one = written(f"[Who sees whom]({FILE}#figures.seen)", tmp_path, figures=figures)
+    figures = {"seen": seen(svg, 'Rows "sum" to one')}
+    one = written(f"[Who sees whom]({FILE}#figures.seen)", tmp_path, svg=svg, figures=figures)
     label = "Who sees whom: Rows &quot;sum&quot; to one"
     assert f'<svg class="picture" role="img" aria-label="{label}" viewBox' in one.markdown
     assert "<text>a</text></svg></span><figcaption>" in one.markdown
@@ -166,8 +166,8 @@ def test_a_picture_is_never_so_small_that_its_letters_can_not_be_read(tmp_path: 
     letters = '<text font-size="12px">long</text><text font-size="8px" x="3">name</text>'
     letters += '<text font-size="6px" x="4">a</text>'
     svg = f'<svg viewBox="0 0 480.5 200">{letters}</svg>'
-    figures = {"seen": {"title": "Seen", "picture": svg}}
-    one = written(f"[Who sees whom]({FILE}#figures.seen)", tmp_path, figures=figures)
+    figures = {"seen": seen(svg)}
+    one = written(f"[Who sees whom]({FILE}#figures.seen)", tmp_path, svg=svg, figures=figures)
     # The name is 10 pixels high when the picture is a quarter larger. A letter alone has room.
     assert 'style="--least-width:601px;--least-height:250px"' in one.markdown
     assert '<text font-size="8.5px" x="4">a</text>' in one.markdown

@@ -1,6 +1,8 @@
 r"""Files of results: what they say, what is none, and whether a number in a note is theirs."""
 
+import importlib.util
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,10 @@ from hypothesis import strategies as some
 from literate.problems import LiterateError
 from literate.reading.source import parse
 from literate.results import files, fingerprints, numbers, records
-from literate.results.records import Figure, UnknownResult
+from literate.results.pictures import of_chart
+from literate.results.records import UnknownResult
 from tests.literate.projects import write
-from tests.literate.recorded import FIGURE, TABLE, content, result
+from tests.literate.recorded import FIGURE, TABLE, content, result, seen
 
 
 @pytest.mark.parametrize(
@@ -35,7 +38,8 @@ def test_a_dotted_name_means_a_table_or_a_figure() -> None:
     found = result()
     assert found.find("tables.ways") == ("tables.ways", found.tables["ways"])
     assert [one.title for one in found.tables["ways"].columns] == ["Way", "Page", "Loss", "Steps"]
-    assert found.find("figures.time") == ("figures.time", Figure(**FIGURE))
+    assert found.find("figures.time") == ("figures.time", found.figures["time"])
+    assert found.figures["time"].title == "Time of a call"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +128,7 @@ def test_python_s_own_rounding_is_right_and_the_next_number_is_not(value: float,
 )
 def test_what_is_no_file_of_results_is_named(data: bytes, line: int, words: str) -> None:
     with pytest.raises(LiterateError) as raised:
-        files.parse(data, "results/a.json")
+        files.parse(data, "results/a.json", str)
     (problem,) = raised.value.problems
     assert (problem.path, problem.line) == ("results/a.json", line)
     assert words in problem.sentence
@@ -132,6 +136,10 @@ def test_what_is_no_file_of_results_is_named(data: bytes, line: int, words: str)
 
 def table(**other: Any) -> dict[str, Any]:
     return {"tables": {"t": TABLE | other}}
+
+
+def points(found: list[list[float]]) -> dict[str, Any]:
+    return {"figures": {"f": FIGURE | {"lines": [{"name": "a", "points": found}]}}}
 
 
 @pytest.mark.parametrize(
@@ -157,10 +165,21 @@ def table(**other: Any) -> dict[str, Any]:
         (table(rows=[{"way": []}]), "`tables.t.rows[0].way` is neither"),
         (table(live={"bytes": 1}), "`tables.t.live`: 'graph' is a required property"),
         (table(live={"graph": "../a", "bytes": 1}), "`tables.t.live.graph` is no name of a file"),
-        ({"figures": {"f": {}}}, "`figures.f`: 'picture' is a required property"),
+        # A figure has lines over two axes, or a picture.
+        ({"figures": {"f": {}}}, "`figures.f`: 'digest' is a required property"),
+        ({"figures": {"f": {"lines": []}}}, "`figures.f.lines`: [] should be non-empty"),
+        ({"figures": {"f": FIGURE | {"x": {}}}}, "`figures.f.x`: 'title' is a required property"),
+        (points([[1]]), "`figures.f.lines[0].points[0]` is no point such as [1, 2.5]"),
+        (points([[1, float("nan")]]), "`figures.f.lines[0].points[0][1]`"),
+        ({"figures": {"f": seen("") | {"picture": "../a.svg"}}}, "`figures.f.picture` is no path"),
+        ({"figures": {"f": seen("")}}, "names pictures/trials-seen.svg, which can't be read"),
+        (
+            {"figures": {"f": seen("<svg >a</svg>")}, "svg": "<svg >b</svg>"},
+            "pictures/trials-seen.svg isn't what the run drew, its digest is 5",
+        ),
         # A picture may not do more than show.
         *(
-            ({"figures": {"f": {"title": "T", "picture": svg}}}, why)
+            ({"figures": {"f": seen(svg)}, "svg": svg}, why)
             for svg, why in {
                 "<b>": "is no <svg>",
                 "<svg ><script>alert(1)</script></svg>": "`<script`",
@@ -176,6 +195,31 @@ def test_what_cannot_be_shown_is_named(other: dict[str, Any], words: str) -> Non
     with pytest.raises(LiterateError) as raised:
         result(**other)
     assert words in raised.value.problems[0].sentence
+
+
+def test_a_chart_is_drawn_once_and_kept_until_its_numbers_change(tmp_path: Path) -> None:
+    write(tmp_path / "results", {"trials.json": json.dumps(content())})
+    (read,) = files.read(tmp_path, "results", tmp_path / "store").values()
+    drawn = read.figures["time"].picture
+    assert drawn == result().figures["time"].picture == of_chart(FIGURE, "trials-time", None)
+    (kept,) = (tmp_path / "store/charts").iterdir()
+    kept.write_text("<svg >kept</svg>", encoding="utf-8")
+    assert read.figures["time"].picture == "<svg >kept</svg>"
+    assert of_chart(FIGURE | {"x": {"title": "Width"}}, "trials-time", tmp_path / "store") not in (
+        drawn,
+        "<svg >kept</svg>",
+    )
+
+
+def test_who_has_no_charts_needs_no_matplotlib_and_who_has_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    svg = '<svg viewBox="0 0 9 9"></svg>'
+    assert result(svg, figures={"seen": seen(svg)}).figures["seen"].picture == svg
+    with pytest.raises(LiterateError, match="`figures.time` is a chart, which Matplotlib draws"):
+        result()
 
 
 def test_all_files_are_read_and_all_problems_named(tmp_path: Path) -> None:
