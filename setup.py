@@ -62,7 +62,7 @@ setup(
         "page_runner": ["assets/*"],
         "page_runner.edit": ["build.mjs", "scripts/*"],
         "browser_torch.kernels": ["*.c", "*.h", "kernels.wasm*"],
-        "literate.page": ["*.js", "*.mjs", "assets/*", "npm/*", "npm/.npmrc", "templates/*"],
+        "literate.page": ["*.js", "*.mjs", "assets/**/*", "npm/*", "npm/.npmrc", "templates/*"],
     },
     # The model library needs torch, and nothing else.
     install_requires=["torch>=2.4"],

@@ -10,10 +10,12 @@ modules from a folder on the disk, and waits for each file that imports another.
 only when a reader asks for it stays a file of its own.
 
 [esbuild](https://esbuild.github.io) makes them; it is an npm package beside [KaTeX](katex.py). It
-takes a tenth of a second. The result is kept under a hash of all that it was made from.
+takes a tenth of a second. The result is kept under a hash of all that it was made from. With it is
+the style sheet of the pages, which is written in parts, one for each thing that it is about.
 """
 
 import json
+import re
 import subprocess
 import tempfile
 from hashlib import sha256
@@ -41,6 +43,10 @@ MODULES = (
     *(RUNS / name for name in THAT_RUN),
 )
 
+# The style sheet that is written in parts.
+SHEET = ASSETS / "literate.css"
+_PART = re.compile(r'^@import "([^"]+)";$', re.MULTILINE)
+
 _PROGRAM = Path(__file__).parent / "bundle.mjs"
 
 
@@ -51,8 +57,19 @@ def files(settings: Settings) -> list[Path]:
     The scripts as browsers get them, and the style sheets. Raises
     [LiterateError](../problems.py#LiterateError) if a script can't be made.
     """
-    sheets = [path for folder in (ASSETS, RUNS) for path in folder.glob("*.css")]
+    sheets = [path for folder in (ASSETS, RUNS) for path in folder.glob("*.css") if path != SHEET]
     return sorted([*_made(settings).iterdir(), *sheets])
+
+
+def joined(sheet: Path) -> str:
+    r"""
+    ## A style sheet with its parts
+
+    In the order in which it imports them: the rules of a later part go before those of an earlier
+    one. It says nothing itself.
+    """
+    parts = _PART.findall(sheet.read_text(encoding="utf-8"))
+    return "\n".join((sheet.parent / part).read_text(encoding="utf-8") for part in parts)
 
 
 def _made(settings: Settings) -> Path:
@@ -62,9 +79,11 @@ def _made(settings: Settings) -> Path:
         sentence = "esbuild is not installed there; `npm ci` brings it."
         raise LiterateError([Problem(str(esbuild), 1, sentence)])
     sources = [path for folder in (ASSETS, RUNS) for path in sorted(folder.glob("*.js"))]
+    sheet = joined(SHEET)
     digest = sha256()
     for path in [_PROGRAM, esbuild / "package.json", *sources]:
         digest.update(sha256(path.read_bytes()).digest())
+    digest.update(sheet.encode())
     kept = packages / ".cache" / "literate" / f"scripts-{digest.hexdigest()[:32]}"
     if not kept.is_dir():
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -72,6 +91,7 @@ def _made(settings: Settings) -> Path:
             new = Path(beside) / "scripts"
             new.mkdir()
             _make(esbuild, new)
+            (new / SHEET.name).write_text(sheet, encoding="utf-8")
             # Two builds may do the same at the same time.
             if not kept.is_dir():
                 new.rename(kept)
