@@ -139,6 +139,7 @@ proof: $(made)/test ## Compare changed pages with the code of others, and break 
 lint: $(made)/test node_modules/.made ## Check the code's style, layout and types, the pages' rules, and that the notebooks are up to date
 	$(run) -m ruff check
 	$(run) -m ruff format --check
+	$(run) -m mypy
 	$(node_programs) tsc
 	$(node_programs) prettier --log-level warn --check '**/*.{js,mjs,css}' '*.json'
 	$(run) -m literate check

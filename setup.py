@@ -113,6 +113,7 @@ setup(
             "hypothesis>=6.100",
             # The notebooks are executed.
             "ipykernel>=6.29",
+            "mypy>=2.4",
             "nbclient>=0.10",
             # Test vectors and models that others wrote: what the pages are compared with.
             "onnx>=1.23",

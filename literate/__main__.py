@@ -152,7 +152,7 @@ def _measure(paths: Sequence[str]) -> None:
     "count",
     short_help="Print how long the pages are, and how much of them is explained.",
     # What stands below such a mark is not filled.
-    help="\b\n" + inspect.getdoc(table).partition("```\n")[2].replace("```\n", ""),
+    help="\b\n" + (inspect.getdoc(table) or "").partition("```\n")[2].replace("```\n", ""),
 )
 @PATHS
 def _count(paths: Sequence[str]) -> None:

@@ -231,9 +231,10 @@ def pages(
                 size, flow = shown.get(source.path, (0, ""))
                 there = compared.get(source.path, "")
                 takeaways = replace(takeaways, live=size, flow=flow, compare=there)
-                offer = editor and editor.offer(source.path)
-                asked = exercises.for_page(site.settings, source) if offer else ""
-                takeaways = replace(takeaways, edit=offer and replace(offer, exercises=asked))
+                offer = editor.offer(source.path) if editor else None
+                if offer:
+                    asked = exercises.for_page(site.settings, source)
+                    takeaways = replace(takeaways, edit=replace(offer, exercises=asked))
                 written = page(source, around, takeaways)
                 told = twin.of_page(source, links, measured.get(source.path))
                 written = replace(written, problems=(*written.problems, *problems), twin=told)
@@ -330,7 +331,7 @@ def _measured(
     The measurements of all pages; of those whose text is as it was in the last build, the same.
     """
     sources = site.sources
-    if kept_pages is None:
+    if kept_pages is None or kept_pages.bench is None:
         return measurements(site, sources.values(), report)
     kept_pages.bench.store.look_again()
     same = {path for path, source in kept_pages.sources.items() if sources.get(path) is source}
@@ -354,7 +355,8 @@ def generated(settings: Settings, kept_pages: KeptPages | None = None) -> dict[s
     sheet = (katex.folder(settings) / "dist/katex.min.css").read_text(encoding="utf-8")
     swapped = sheet.replace("font-display:block", "font-display:swap")
     faces = {f"assets/fonts/{name}": content for name, content in fonts.files(settings)}
-    made = {"assets/katex/katex.min.css": swapped, **faces, **kept_pages.graphs}
+    made: dict[str, str | bytes] = {"assets/katex/katex.min.css": swapped}
+    made |= {**faces, **kept_pages.graphs}
     if editor := edit(settings):
         # The kernels come with the editor, too.
         for place, _ in editor.files():
@@ -438,13 +440,13 @@ def write(
     """
     site.settings.refuse_sources(folder)
     pages_by_uri: dict[str, str | bytes] = {}
-    for written in written_pages or correct_pages(site, report):
-        pages_by_uri |= {written.uri: written.markdown, **written.files}
+    for one in written_pages or correct_pages(site, report):
+        pages_by_uri |= {one.uri: one.markdown, **one.files}
     pages_by_uri |= generated(site.settings) | site.search_index
     docs = site.settings.root / site.settings.docs
     copied = {path.relative_to(docs).as_posix(): path for path in _files(docs)}
     copied.update(assets(site.settings))
-    written = []
+    written: list[Path] = []
     for uri in sorted({*pages_by_uri, *copied}):
         target = folder / uri
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -222,15 +222,24 @@ class PageModels:
         paths = [str(HERE.parent), os.environ.get("PYTHONPATH", "")]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
         command = [sys.executable, "-m", "page_runner.child"]
-        pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         children = [
-            subprocess.Popen(command, cwd=self.root, env=environment, **pipes) for _ in requests
+            subprocess.Popen(
+                command,
+                cwd=self.root,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for _ in requests
         ]
         for child, chosen in zip(children, requests, strict=True):
+            assert child.stdin is not None
             child.stdin.write(json.dumps(chosen))
             child.stdin.close()
-        failed = []
+        failed: list[str] = []
         for child in children:
+            assert child.stderr is not None
             with child:
                 said = child.stderr.read().strip()
             if child.returncode:

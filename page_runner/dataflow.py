@@ -96,7 +96,7 @@ class Flow:
         r"""
         The innermost function around a line.
         """
-        around = [node for node in self.functions if node.lineno <= line <= node.end_lineno]
+        around = [node for node in self.functions if _holds(node, line)]
         return max(around, key=lambda node: node.lineno, default=None)
 
     def _repeats(self) -> tuple[list[Step], dict[int, list[Step]]]:
@@ -107,10 +107,10 @@ class Flow:
         follows. Of several layers, the first of those with the most lines is drawn. What repeats
         the end of the flow, in the next layer say, is followed by nothing.
         """
-        lines: dict[int | None, set[tuple[int, ...]]] = {}
+        lines: dict[int, set[tuple[int, ...]]] = {}
         for step in self.steps:
-            lines.setdefault(step.layer, set()).add(step.calls)
-        lines.pop(None, None)
+            if step.layer is not None:
+                lines.setdefault(step.layer, set()).add(step.calls)
         chosen = max(sorted(lines), key=lambda layer: len(lines[layer]), default=None)
         kept: list[Step] = []
         again: dict[int, list[Step]] = {}
@@ -165,8 +165,8 @@ class Flow:
             if step.number in self.again:
                 found.append(self._others(self.again[step.number]))
             if key not in places:
-                pairs = zip(self.kept, keys, strict=True)
-                places[key] = self._box(key, [one for one, its in pairs if its == key], keys)
+                its_steps = [one for one, its in zip(self.kept, keys, strict=True) if its == key]
+                places[key] = self._box(key, its_steps, keys)
                 found.append(places[key])
         self._frame(found)
         return found
@@ -241,7 +241,7 @@ class Flow:
         }
 
     def _statements(self, line: int) -> list[ast.stmt]:
-        return [node for node in self.simple if node.lineno <= line <= node.end_lineno]
+        return [node for node in self.simple if _holds(node, line)]
 
     def _parts(self, nodes: Sequence[int], own: str) -> list[str]:
         r"""
@@ -527,3 +527,7 @@ def drawing(graph: Mapping[str, Any], source: str) -> str:
     flow = Flow(graph, source)
     own = [box for box in flow.boxes if not box.outside]
     return draw(flow.boxes, flow.edges) if len(own) > 1 else ""
+
+
+def _holds(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)

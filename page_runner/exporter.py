@@ -191,7 +191,8 @@ class Export:
         r"""
         ### A node of the graph
         """
-        value = node.meta.get("val")
+        value: Any = node.meta.get("val")
+        first: Any = node.args[0] if node.args else None
         if node.op == "placeholder" and node.name not in {*self.parameters, *self.alias}:
             self.inputs.append((node.name, list(value.shape)))
         if node.op != "call_function":
@@ -200,8 +201,8 @@ class Export:
         # “aten.softmax.int” is the operation `softmax`, whichever of its forms it is.
         operation = getattr(node.target, "__name__", str(node.target)).split(".")[0]
         operation = {"_unsafe_view": "view", "reshape": "view"}.get(operation, operation)
-        if operation in SAME and node.args[0].meta["val"].dtype == value.dtype:
-            self.alias[node.name] = self.encode(node.args[0])[1:]
+        if operation in SAME and first.meta["val"].dtype == value.dtype:
+            self.alias[node.name] = self.encode(first)[1:]
             return
 
         # A node that gives no tensor is a check, and all of those hold.

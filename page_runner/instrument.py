@@ -70,7 +70,7 @@ class Scope:
         What a class binds in its body belongs to it, and what its methods set on `self`.
         """
         around = self.outer if name.startswith("self.") and self.kind == "function" else self
-        return around.name if around.kind == "class" else None
+        return around.name if around and around.kind == "class" else None
 
 
 class Instrument(ast.NodeTransformer):

@@ -30,9 +30,10 @@ def lines_of(source: str) -> list[int]:
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     for child in ast.iter_child_nodes(node):
-        is_text = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-        if not (is_text and isinstance(child.value.value, str)):
-            yield from _nodes(child)
+        match child:
+            case ast.Expr(value=ast.Constant(value=str())):
+                continue
+        yield from _nodes(child)
 
 
 def to_places(stacks: Stacks, files: Sequence[str], sources: Mapping[str, str]) -> list[Any]:

@@ -107,7 +107,7 @@ class Recording:
     """
 
     def __init__(self) -> None:
-        self.tensors: list[dict[str, Any]] = []
+        self.tensors: list[Kept] = []
         self.steps: list[Step] = []
         self.calls = Calls()
         self.left_out = 0
@@ -136,11 +136,14 @@ class Recording:
         result is the place among the `tensors`; None if the tensor isn't kept, because it is
         neither in a step nor `needed`.
         """
-        is_argument = owner is not None and not _BINDS.match(name)
-        if is_argument:
+        is_step = False
+        if owner is not None and not _BINDS.match(name):
             self._given.add(owner)
-        is_step = not is_argument and self._begins(line, name, tensor, moment)
-        index = self._keep(tensor) if is_step or needed else None
+        else:
+            is_step = self._begins(line, name, tensor, moment)
+        if not is_step and not needed:
+            return None
+        index = self._keep(tensor)
         if is_step:
             self.steps[-1].parts[name] = index
         return index
@@ -271,8 +274,10 @@ def limit(tensors: list[Kept]) -> float:
     At 1, 2 or 5 times a power of ten that half of the tensors stay below. Whole numbers count
     something else, and are left aside.
     """
-    floats = [one for one in tensors if one.low is not None and "float" in one.dtype]
-    largest = sorted(max(-one.low, one.high) for one in floats)
+    floats = [(one.low, one.high) for one in tensors if "float" in one.dtype]
+    largest = sorted(
+        max(-low, high) for low, high in floats if low is not None and high is not None
+    )
     middle = largest[len(largest) // 2] if largest else 0
     if not middle:
         return 1.0

@@ -30,7 +30,7 @@ def statements(source: str) -> dict[int, tuple[int, str]]:
         targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
         bound = ", ".join(_spelled(target) for target in targets if target is not None)
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr):
-            for line in range(node.lineno, node.end_lineno + 1):
+            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
                 found[line] = (node.lineno, bound or "return")
 
         # Only the head of a loop belongs to it; the lines inside are statements themselves.

@@ -248,6 +248,7 @@ class KeptFile(File):
         ### A file with a `content`, or with the `abs_src_path` of one
         """
         file = cls.generated(config, uri, **origin)
+        assert isinstance(file, cls)
         file.kept_site = kept_site
         return file
 

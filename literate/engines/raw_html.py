@@ -47,7 +47,8 @@ class ReadyHtml(Extension):
 class _PutAside(Preprocessor):
     def run(self, lines: list[str]) -> list[str]:
         def aside(match: re.Match[str]) -> str:
-            opening, ready = match[match.lastindex - 1], match[match.lastindex]
+            # Each of the ways to match has two groups, of which none is None.
+            opening, ready = (group for group in match.groups() if group is not None)
             return opening + self.md.htmlStash.store(ready)
 
         return _CODE.sub(aside, "\n".join(lines)).split("\n")

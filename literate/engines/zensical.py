@@ -106,7 +106,7 @@ def derived(known: Mapping[str, Any], root: Path, folder: Path) -> dict[str, Any
     own = theme.get("custom_dir")
     overrides = root / own if own else site.THEME
     address = known.get("site_url")
-    needed = {
+    needed: dict[str, list[Any]] = {
         "markdown_extensions": [{name: {**options}} for name, options in site.EXTENSIONS.items()],
         "extra_css": [*site.SHEETS],
         "extra_javascript": [*site.SCRIPTS],

@@ -89,6 +89,7 @@ class Child:
         Raises [Died](#Died) if there is no answer after so many seconds, or if the process ends
         instead of answering. After that it has to be started again.
         """
+        assert self.process is not None and self.process.stdin is not None
         # To a process that has ended nothing can be sent, and it gives no answer.
         with contextlib.suppress(OSError):
             self.process.stdin.write(json.dumps(request) + "\n")
@@ -103,6 +104,7 @@ class Child:
         """
         process, self.process = self.process, None
         if process is not None:
+            assert process.stdin is not None and process.stdout is not None
             # It is ours until we wait for it, so no other process can have its number.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -114,6 +116,7 @@ class Child:
 
     def _answer(self, seconds: float) -> dict[str, Any]:
         process = self.process
+        assert process is not None and process.stdout is not None
         in_time, _, _ = select.select([process.stdout], [], [], seconds)
         answer = process.stdout.readline() if in_time else ""
         if answer.endswith("\n"):

@@ -163,6 +163,7 @@ def _sizes(node: ast.expr, axes: Mapping[str, Sizes]) -> Sizes:
         return tuple(map(compute, left, right))
     if isinstance(node, ast.Name):
         return axes[node.id]
+    assert isinstance(node, ast.Constant) and isinstance(node.value, int)
     # A claim has at least one name, and so there is at least one axis.
     return (node.value,) * len(next(iter(axes.values())))
 

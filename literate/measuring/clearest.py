@@ -27,9 +27,23 @@ class Seen(Protocol):
     A [tensor](measure.py#Tensor) with the names of its axes, and the numbers of its calls.
     """
 
-    name: str
-    axes: tuple[str, ...]
-    calls: tuple[int, ...]
+    @property
+    def name(self) -> str:
+        r"""
+        ### The name of the value
+        """
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        r"""
+        ### The names of its axes
+        """
+
+    @property
+    def calls(self) -> tuple[int, ...]:
+        r"""
+        ### The calls in which it was seen
+        """
 
 
 Tensor = TypeVar("Tensor", bound=Seen)

@@ -92,9 +92,10 @@ class Recorder:
             moment = self.record.calls.now(sys._getframe(1)) if self.record else NOWHERE
             for part, tensor in tensors_in(name, value):
                 self._see((line, owner, part), tensor, moment)
-            table = numbers_in(value) if self.record else None
-            if table is not None:
-                self.record.add(line, owner, name, table, False, moment)
+            record = self.record
+            table = numbers_in(value) if record else None
+            if record and table is not None:
+                record.add(line, owner, name, table, False, moment)
         return value
 
     def axis(self, name: str, value: Any) -> None:
@@ -205,7 +206,8 @@ def measure(request: Mapping[str, Any], root: str) -> dict[str, Any]:
             places = [[*place, seen] for place, seen in recorder.places.items()]
             runs.append({"axes": recorder.axes, "places": places})
             if recorder.record:
-                needed = {known[2] for *_, seen in places for known in seen}
+                seen = [index for known in recorder.places.values() for _, _, index, _ in known]
+                needed = {index for index in seen if index is not None}
                 record, recorder.record = recorder.record.told(needed), None
     # An example that leaves with `sys.exit` has failed too.
     except BaseException as error:

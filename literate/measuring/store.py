@@ -143,7 +143,7 @@ def _imports(data: bytes, package: str) -> frozenset[str]:
     `a` and `a.b`, because `b` may be a module. A text that can't be read imports nothing: where it
     is needed, its import raises the error.
     """
-    names = set()
+    names: set[str] = set()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

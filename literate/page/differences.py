@@ -75,7 +75,7 @@ def find(
     }
     base = pages[path].definition_named(name) if path in pages else None
     usual = _assigned(base).get(setting["of"]) if base else None
-    default = usual and _target(usual, pages[path], meant[path])
+    default = _target(usual, pages[path], meant[path]) if usual else None
     differences = {}
     for source in pages.values():
         for definition in source.definitions:
@@ -107,13 +107,11 @@ def _assigned(definition: Definition) -> dict[str, ast.expr]:
     """
     values = {}
     for statement in definition.node.body:
-        names = (
-            statement.targets
-            if isinstance(statement, ast.Assign)
-            else [getattr(statement, "target", None)]
-        )
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(names[0], ast.Name):
-            values[names[0].id] = statement.value
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name), *_], value=value):
+                values[name] = value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                values[name] = value
     return values
 
 
@@ -130,25 +128,26 @@ def _difference(
     name the change: then the class is shown as it is.
     """
     values = _assigned(definition)
-    texts = [values.get(setting[key]) for key in ("before", "after")]
-    if not all(isinstance(text, ast.Constant) and isinstance(text.value, str) for text in texts):
+    old, new = (_text(values.get(setting[key])) for key in ("before", "after"))
+    if old is None or new is None:
         return None
-    old, new = (text.value for text in texts)
     named = values.get(setting["of"])
     path, name = (_target(named, source, meant) if named else default) or ("", "")
     of = pages.get(path)
     whole = of.definition_named(name) if of else None
-    places = [*_places(of, whole, old)] if whole and old else []
+    places = [*_places(of, whole, old)] if of and whole and old else []
     docstring = next((row for row in rows(source) if row.documents == definition), None)
-    if len(places) != 1 or docstring is None:
+    if not of or len(places) != 1 or docstring is None:
         return None
     first, last, text, at = places[0]
+    within = of.definition_at(first)
+    assert within is not None
     after = text[:at] + new + text[at + len(old) :]
     return Difference(
         source,
         definition,
         of,
-        of.definition_at(first),
+        within,
         first,
         last,
         tuple(text.split("\n")),
@@ -157,6 +156,16 @@ def _difference(
         tuple(_published(docstring.note)),
         {values[setting[key]].lineno: key for key in ("before", "after")},
     )
+
+
+def _text(node: ast.expr | None) -> str | None:
+    r"""
+    The text that an expression is, if it is nothing else.
+    """
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+    return None
 
 
 def _places(of: Source, whole: Definition, old: str) -> Iterator[tuple[int, int, str, int]]:

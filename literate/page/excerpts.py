@@ -76,8 +76,8 @@ class Excerpts:
                 self.changes.differences[file, anchor], escaped(exhibit.caption), path, links
             )
         source = links.pages.get(file)
-        definition = source and source.definition_named(anchor)
-        if not definition:
+        definition = source.definition_named(anchor) if source else None
+        if not source or not definition:
             sentence = (
                 f"the link to `{exhibit.target}` can't be shown at work: it names no definition."
             )

@@ -121,10 +121,13 @@ class Listing:
 
         They stand below the first code that has a shape, so for all other rows there are none.
         """
-        if not self._needs_legend or not any(line.number in self.shapes.lines for line in row.code):
+        shapes = self.shapes
+        if not shapes or not self._needs_legend:
+            return {}
+        if not any(line.number in shapes.lines for line in row.code):
             return {}
         self._needs_legend = False
-        return {letter: html.escape(name) for letter, name in self.shapes.legend.items()}
+        return {letter: html.escape(name) for letter, name in shapes.legend.items()}
 
     def uses(self, name: str) -> Uses:
         r"""

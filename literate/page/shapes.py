@@ -220,8 +220,7 @@ def _written(
     for node in ast.walk(tree):
         if not isinstance(node, ast.Assign | ast.Return) or len(lines.get(node.lineno, ())) != 1:
             continue
-        scaled = isinstance(node.value, ast.BinOp)
-        match node.value.left if scaled else node.value:
+        match node.value.left if isinstance(node.value, ast.BinOp) else node.value:
             case ast.Call(
                 func=ast.Attribute(attr="einsum") | ast.Name(id="einsum"),
                 args=[ast.Constant(value=str(equation)), *_],

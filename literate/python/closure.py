@@ -332,7 +332,7 @@ def _check_names(package: _Package, needs: Needs) -> None:
     In the one file of the copy a name has to mean to everybody what it meant in their own module.
     """
     owners: dict[str, tuple[Found, str]] = {}
-    everything = [(piece, package.place(piece)) for piece in needs]
+    everything: list[tuple[Found, str]] = [(piece, package.place(piece)) for piece in needs]
     for piece, uses_found in needs.items():
         for use, meanings in uses_found:
             place = package.place(piece, use.line)

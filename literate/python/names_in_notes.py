@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from literate.measuring import claims
 from literate.problems import Problem
@@ -325,7 +326,7 @@ def _exists(parts: list[str]) -> bool:
     r"""
     Of a package, only its own file is run; a module in it need only be there.
     """
-    thing: object = importlib.import_module(parts[0])
+    thing: Any = importlib.import_module(parts[0])
     for name in parts[1:]:
         if hasattr(thing, name):
             thing = getattr(thing, name)

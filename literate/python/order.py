@@ -36,12 +36,14 @@ def in_order(
     """
     having = {piece.module for piece in needs}
     in_reading_order = [name for name in reading if name in having]
+    wrong: tuple[Piece, Piece] | None = None
     # Where modules import each other, it can matter which of them is imported first.
     for first in (in_reading_order, [root, *in_reading_order]):
         order = _as_imported(first, needs, set(reading), module)
         wrong = next(_too_early(needs, order), None)
         if wrong is None:
             return order
+    assert wrong is not None
     needing, needed = wrong
     there = f"{module(needed.module).source.path}:{needed.line}"
     sentence = (

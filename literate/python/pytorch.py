@@ -78,7 +78,7 @@ def addresses(source: Source) -> list[tuple[int, int, str]]:
         if len({statement.means for statement in imports}) == 1 and name not in module.defined
     }
     taken = {(use.line, use.column) for use in module.uses if use.name in means}
-    links = {}
+    links: dict[tuple[int, int], tuple[int, int, str]] = {}
     # Of `nn.functional.gelu`, which holds `nn.functional`, the longest is walked first.
     for node in ast.walk(source.tree):
         last, attributes = node, []

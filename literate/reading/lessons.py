@@ -110,12 +110,17 @@ def _note(definition: Definition) -> str:
     return definition.docstring.text if definition.docstring else ""
 
 
+def _arguments(function: Definition) -> ast.arguments:
+    assert not isinstance(function.node, ast.ClassDef)
+    return function.node.args
+
+
 def _unexplained(path: str, constructor: Definition) -> Iterator[Problem]:
     r"""
     Who makes a module has its arguments in hand, and nothing else. The docstring of the constructor
     explains each, or says that the other arguments are those of another page.
     """
-    listed = constructor.node.args
+    listed = _arguments(constructor)
     several = [one for one in (listed.vararg, listed.kwarg) if one is not None]
     arguments = [*listed.posonlyargs, *listed.args, *listed.kwonlyargs, *several][1:]
     note = _note(constructor)
@@ -144,14 +149,14 @@ def _out_of_order(
     r"""
     What can take the place of something else takes its arguments in the same order.
     """
-    given = [argument.arg for argument in constructor.node.args.args]
+    given = [argument.arg for argument in _arguments(constructor).args]
     short_name = class_name.rpartition(".")[2]
     fitting = (
         entry["order"]
         for entry in lessons.orders
         if fnmatch(short_name, entry.get("of", "*")) and {*entry.get("has", ())} <= {*given}
     )
-    order = next(fitting, [])
+    order: list[str] = next(fitting, [])
     known = [name for name in given if name in order]
     right = sorted(known, key=order.index)
     if known != right:
@@ -188,6 +193,8 @@ def _imported(source: Source, lessons: Lessons) -> Iterator[Problem]:
     for pattern, packages in lessons.imports.items():
         allowed |= {*packages} if fnmatch(source.path, pattern) else set()
     for node in ast.walk(source.tree):
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
         modules = _modules(node)
         strange = [
             module

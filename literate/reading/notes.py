@@ -296,19 +296,19 @@ def _blocks(stream: Sequence[Token], texts: Sequence[str]) -> Iterator[Block]:
             last -= 1
         kind = token.type.removesuffix("_open")
         inside = [other for other in stream[at + 1 : at + 3] if other.type == "inline"]
-        text = inside[0] if inside and kind in _WORDED else None
-        is_text = text is not None and kind in ("heading", "paragraph")
-        link = text and text.children and text.children[0].meta
-        is_link = link and TARGET in link and link[PLACE] == (0, len(text.content))
+        text = inside[0].content if inside and kind in _WORDED else ""
+        children = (inside[0].children or []) if inside and kind in ("heading", "paragraph") else []
+        link = children[0].meta if children and kind == "paragraph" else {}
+        is_link = TARGET in link and link[PLACE] == (0, len(text))
         yield Block(
             kind,
             first,
             last,
             token.level,
-            text.content if text else "",
-            tuple(_joined(_words_inside(text.children or ()))) if is_text else (),
+            text,
+            tuple(_joined(_words_inside(children))),
             int(token.tag[1:]) if kind == "heading" else 0,
-            link[TARGET] if is_link and kind == "paragraph" else None,
+            link[TARGET] if is_link else None,
         )
 
 

@@ -109,20 +109,21 @@ def _row(source: Source, lines: list[Line]) -> Row:
     first = lines[0]
     within = source.definition_at(first.number)
     documented = [
-        definition
+        (definition, definition.docstring)
         for definition in source.definitions
         if definition.docstring and first.number <= definition.docstring.first <= lines[-1].number
     ]
+    documents, docstring = documented[0] if documented else (None, None)
     module = source.docstring
     note = None
     if first.kind == "comment":
         texts = [line.text for line in lines if line.kind == "comment"]
         note = Note("comment", first.number, tuple(map(uncommented, texts)))
-    elif documented:
-        note = _docstring_note(documented[0].docstring)
+    elif docstring is not None:
+        note = _docstring_note(docstring)
     elif module is not None and first.number <= module.first <= lines[-1].number:
         note = _docstring_note(module)
-    return Row(note, tuple(lines), documented[0] if documented else None, within)
+    return Row(note, tuple(lines), documents, within)
 
 
 def uncommented(text: str) -> str:

@@ -68,7 +68,9 @@ def _headings(source: Source) -> Iterator[Problem]:
     level = 1
     for row in rows(source):
         note = of_source(source)[1] if row is opening(source) else row.note
-        for heading in note.parsed.headings if note else ():
+        if note is None:
+            continue
+        for heading in note.parsed.headings:
             line = note.first + heading.first
             if heading.level == 1:
                 sentence = "a heading of the first level; the page has one already, its title."
@@ -85,7 +87,9 @@ def _questions(source: Source) -> Iterator[Problem]:
     `- [x]`. Below each answer a list item says why it is right or wrong.
     """
     for row in rows(source):
-        lines = row.note.texts if row.note else ()
+        if row.note is None:
+            continue
+        lines = row.note.texts
         for at, text in enumerate(lines):
             if not text.startswith("??? question"):
                 continue

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Protocol
 
 from literate.page.exhibit import alone
 from literate.python.statements import module_name
@@ -25,6 +26,24 @@ from literate.reading.source import Source
 from literate.takeaway.repository import BRANCH
 
 _EXHIBIT = re.compile(r"\.json#(?:figures|tables)\.")
+
+
+class AddressBook(Protocol):
+    r"""
+    ## What knows where things are
+
+    None is the address of what can't be reached.
+    """
+
+    def of_module(self, source: Source, anchor: str = "") -> str | None:
+        r"""
+        ### The address of a module
+        """
+
+    def of_file(self, path: str, anchor: str = "") -> str | None:
+        r"""
+        ### The address of a file of the repository
+        """
 
 
 @dataclass(frozen=True)
@@ -77,7 +96,7 @@ class Addresses:
 
 
 def with_addresses(
-    note: Note, path: str, sources: Mapping[str, Source], addresses: Addresses
+    note: Note, path: str, sources: Mapping[str, Source], addresses: AddressBook
 ) -> str:
     r"""
     ## The Markdown of a note, for anywhere

@@ -13,7 +13,7 @@ were measured, and links to the numbers that were recorded. Twins link to twins,
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from literate.measuring.measure import Measurement
@@ -221,7 +221,7 @@ def guide(pages: Sequence[Page], links: Links) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _snippets(pages: Sequence[Page]) -> list[Mapping[str, str]]:
+def _snippets(pages: Sequence[Page]) -> list[dict[str, str]]:
     snippets = []
     for page in pages:
         inside = f"snippets/{page.uri.removesuffix('.md')}"

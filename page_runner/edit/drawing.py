@@ -441,8 +441,9 @@ def offer_figures(draw: Callable[[str], Any]) -> None:
     if importlib.util.find_spec("matplotlib") is None:
         package = ModuleType("matplotlib")
         package.__path__ = []
-        package.pyplot = Pyplot(draw)
-        sys.modules |= {"matplotlib": package, "matplotlib.pyplot": package.pyplot}
+        pyplot: Any = Pyplot(draw)
+        vars(package)["pyplot"] = pyplot
+        sys.modules |= {"matplotlib": package, "matplotlib.pyplot": pyplot}
 
 
 def show_what_is_left() -> None:

@@ -127,7 +127,7 @@ def first_and_mark(tensor: Tensor) -> tuple[list[str], str]:
         return [], ""
 
 
-def written(number: complex) -> str:
+def written(number: float | complex) -> str:
     r"""
     ## A number with four digits
     """
