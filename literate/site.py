@@ -230,7 +230,7 @@ def pages(
                 takeaways, problems = page_files.of(source)
                 size, flow = shown.get(source.path, (0, ""))
                 there = compared.get(source.path, "")
-                takeaways = replace(takeaways, live=size, flow=flow, compare=there)
+                takeaways = replace(takeaways, weight_bytes=size, flow=flow, compare=there)
                 offer = editor.offer(source.path) if editor else None
                 if offer:
                     asked = exercises.for_page(site.settings, source)

@@ -35,8 +35,8 @@ summary: Notes and code become one Markdown document a page.
   checked.
 * [documents](documents.py): pages that are written by hand, and lie where the repository wants
   them.
-* [steps](steps.py), [programs](programs.py) and [path](path.py): pages that are read in an order,
-  what the program of each step changes, and the loss that falls beside them.
+* [steps](steps.py), [programs](programs.py) and [path_of_steps](path_of_steps.py): pages that are
+  read in an order, what the program of each step changes, and the loss that falls beside them.
 * [result_pages](result_pages.py): each result has a page of its own, and one page lists them all.
 * [search](search.py): what a reader can look up is every row of every page.
 * [kept_pages](kept_pages.py): while a site is served, pages that nothing has changed are not

@@ -74,7 +74,11 @@ def page(source: Source, context: Context, takeaways: Takeaways = NOTHING) -> Pa
     rows = rows_of(read, context, notes, code, taken)
     head = head_of(read, context, taken, takeaways.edit)
     markdown = TEMPLATES.get_template("page.md.jinja").render(
-        head=head, rows=rows, run=run.first_step, live=takeaways.live, flow=takeaways.flow
+        head=head,
+        rows=rows,
+        run=run.first_step,
+        weight_bytes=takeaways.weight_bytes,
+        flow=takeaways.flow,
     )
     problems = (*read.problems, *notes.problems, *head.problems)
     return Page(uri, read.title, read.matter.summary, markdown, files, problems)

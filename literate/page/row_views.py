@@ -20,7 +20,7 @@ from literate.page.context import Context
 from literate.page.differences import Difference
 from literate.page.listing import CodeView, Listing
 from literate.page.notes import Notes, NoteView, is_headed
-from literate.page.path import markdown as with_steps
+from literate.page.path_of_steps import markdown as with_steps
 from literate.page.steps import PATH
 from literate.page.takeaways import Copies, Taken
 from literate.reading.page_source import PageSource

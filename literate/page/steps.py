@@ -14,7 +14,7 @@ can be ticked off:
 
 Each of these pages says which step it is, and leads to the next. Two steps may be parts of one
 page. What else a step can have, its [program](programs.py) and its loss, is drawn
-[beside it](path.py).
+[beside it](path_of_steps.py).
 """
 
 import posixpath

@@ -44,7 +44,7 @@ class Takeaways:
       name is the whole module
     * `bare` are the same without their notes
     * `source` is the address of the file in the repository, if that is known
-    * `live` are the bytes of the weights with which the reader's browser can run the page, and
+    * `weight_bytes` are those of the weights with which the reader's browser can run the page, and
       `flow` is the [drawing](../../page_runner/dataflow.py) of its data flow
     * `compare` is the folder of the page on which this one can be compared with others
     * `cite` is the [entry of BibTeX](../takeaway/citation.py) for the page, if there is one
@@ -56,7 +56,7 @@ class Takeaways:
     snippets: Mapping[str, File]
     bare: Mapping[str, File]
     source: str | None = None
-    live: int = 0
+    weight_bytes: int = 0
     flow: str = ""
     compare: str = ""
     cite: str = ""
