@@ -98,8 +98,9 @@ test: $(made)/test node_modules/.made ## Run the tests, in a browser too
 	$(run) tests/browser/chromium.py
 	$(run) -m pytest $(parallel) $(ARGS)
 
-quick: $(made)/test node_modules/.made ## What to run while writing: style, all pages checked, who imports whom
+quick: $(made)/test node_modules/.made ## What to run while writing: style, types, all pages checked, who imports whom
 	$(run) -m ruff check
+	$(run) -m mypy
 	@# Two at a time: an author waits for both.
 	$(run) -m pytest -q tests/test_architecture.py & tests=$$!; \
 	$(run) -m literate check; checked=$$?; wait $$tests && exit $$checked

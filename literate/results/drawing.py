@@ -43,9 +43,10 @@ def svg(figure: Figure, name: str) -> str:
 
     Its text, which is the same bytes each time; `name` makes its ids its own.
     """
-    settings = {"svg.fonttype": "none", "svg.hashsalt": name, "path.simplify": True}
     written = io.StringIO()
-    with matplotlib.rc_context(settings):
+    with matplotlib.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": name, "path.simplify": True}
+    ):
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
     text = written.getvalue()
     text = text[text.index("<svg ") :]
