@@ -22,22 +22,6 @@ from labml_nn.transformers.modern.model import ModernTransformer
 
 SEEDS = (1, 2, 3)
 STEPS, SEQ_LEN, BATCH_SIZE = 600, 64, 12
-SOURCES = [
-    "labml_nn/optimizers/muon.py",
-    "labml_nn/optimizers/schedules.py",
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/feed_forward.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/modern/ablation.py",
-    "labml_nn/transformers/modern/attention.py",
-    "labml_nn/transformers/modern/experiment.py",
-    "labml_nn/transformers/modern/model.py",
-    "labml_nn/transformers/positional_encoding.py",
-    "labml_nn/transformers/rms_norm.py",
-    "labml_nn/transformers/rotary.py",
-    "labml_nn/transformers/swiglu.py",
-]
 
 
 def trained(name: str, seed: int) -> dict[str, float]:
@@ -108,7 +92,6 @@ def report(runs: Runs) -> Report:
 
 EXPERIMENT = Experiment(
     title=f"The modern recipe, whole and with one change at a time: {STEPS} steps",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 2},

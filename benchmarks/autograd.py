@@ -27,11 +27,6 @@ from labml_nn.training.data import prepare, tiny_shakespeare
 
 SEEDS = (1, 2, 3)
 STEPS, BATCH_SIZE = 5000, 256
-SOURCES = [
-    "labml_nn/basics/autograd.py",
-    "labml_nn/basics/autograd_experiment.py",
-    "labml_nn/training/data.py",
-]
 # How often a pass is timed.
 TIMES = 200
 # Steps of the finite differences.
@@ -186,7 +181,6 @@ def measure(runner: Runner) -> Report:
 
 EXPERIMENT = Experiment(
     title="Our own autograd, PyTorch's, and finite differences",
-    sources=SOURCES,
     measure=measure,
     small={"SEEDS": (1, 2), "STEPS": 100, "EXPONENTS": range(-3, 0), "TIMES": 2},
 )

@@ -171,12 +171,6 @@ def report(found: dict[str, Any]) -> Report:
 
 EXPERIMENT = Experiment(
     title="A network and counted letters that predict together",
-    sources=[
-        "labml_nn/training/averaging.py",
-        "labml_nn/training/counting.py",
-        "labml_nn/training/rules.py",
-        *long.SOURCES,
-    ],
     measure=measure,
     report=report,
     small={

@@ -35,16 +35,6 @@ PARTS = {
     "exponent, its highest bit": range(30, 31),
     "sign": range(31, 32),
 }
-SOURCES = [
-    "labml_nn/pretrained/gpt2.py",
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/feed_forward.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/models.py",
-    "labml_nn/transformers/positional_encoding.py",
-    "benchmarks/pretrained.py",
-]
 
 
 def trained(seed: int) -> dict[str, Tensor]:
@@ -131,7 +121,6 @@ def report(runs: list[list[list[float | None]]]) -> Report:
 
 EXPERIMENT = Experiment(
     title="One wrong bit in the weights of a small GPT-2",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 2, "WEIGHTS": 1, "WINDOWS": 2},

@@ -24,24 +24,26 @@ from playwright.sync_api import Browser, Page
 from benchmarks.figures.browser import fresh
 from benchmarks.figures.figure import Figure, at_most, show, show_head
 from benchmarks.figures.server import served
-from benchmarks.record import ROOT, write
+from benchmarks.record import ROOT, code_of, write
+from labml_nn.page_models import models, writing_step
 from tests.browser.chromium import running_browser
 
 ASSETS = ROOT / "page_runner" / "assets"
+RECORDED = "benchmarks.browser_speed:record"
 PROMPTS = ("ROMEO:\n", "JULIET:\nO ", "To be, or not ")
 WRITTEN, TEMPERATURE = 100, 0.8
 # So often the model writes with its cache. The first rounds are slow: the browser compiles for
 # speed only what has run often.
 WRITING_ROUNDS = 20
-# What the texts and the speeds depend on.
-SOURCES = [
-    "labml_nn/page_models/models.py",
-    "labml_nn/page_models/writing_step.py",
-    "labml_nn/transformers/kv_cache.py",
+# What the texts and the speeds depend on, and Python doesn't call: the code of the page in the
+# browser, and that of the two models that are exported to it.
+ALSO = [
     *(f"page_runner/assets/{name}.js" for name in ("interpreter", "kernels", "operations")),
     *(f"page_runner/assets/{name}.js" for name in ("sampling", "tensors", "worker")),
     "browser_torch/kernels/kernels.wasm.sources",
     "results/weights/classic.safetensors",
+    models.make,
+    writing_step.make,
 ]
 
 # Notes when the button is clicked, when the panel shows the first step of the reader's run, and
@@ -167,6 +169,7 @@ def writing(browser: Browser, address: str, prompt: str = PROMPTS[0]) -> Any:
 
 def record(browser: Browser, address: str) -> None:
     r"""Write down what the model wrote, for the home page."""
+    sources = code_of().sources(RECORDED)
     rows = []
     for prompt in PROMPTS:
         found = writing(browser, address, prompt)
@@ -184,7 +187,8 @@ def record(browser: Browser, address: str) -> None:
         "writing",
         title="What the live model writes in a browser",
         command="python -m benchmarks browser_speed --record",
-        sources=SOURCES,
+        of=RECORDED,
+        sources=sources,
         tables={
             "written": {
                 "columns": [

@@ -12,7 +12,6 @@ sizes and the versions are the same.
 
 import argparse
 import copy
-import inspect
 import json
 import re
 import signal
@@ -40,26 +39,12 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 from benchmarks.census_meant import MEANT  # noqa: E402
 from benchmarks.census_sizes import INNER, SPECIAL  # noqa: E402
 from benchmarks.library.keeping import Kept, key_of  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
+from benchmarks.library.watched import accounted  # noqa: E402
+from benchmarks.record import code_of, write  # noqa: E402
 from labml_nn.transformers.mistakes.comparison import NEAR, off  # noqa: E402
 from labml_nn.transformers.mistakes.language_model import find_in_language_model  # noqa: E402
 from labml_nn.transformers.mistakes.read_parts import CACHES  # noqa: E402
 from labml_nn.transformers.mistakes.tiny import tiny  # noqa: E402
-
-FOLDER = "labml_nn/transformers/mistakes"
-PAGES = (
-    "comparison",
-    "whole",
-    "model_tests",
-    "cache_tests",
-    "read_parts",
-    "language_model",
-    "tiny",
-    "undisturbed",
-)
-# What is found depends on these, and on `examine` below. What is written of it depends on more.
-TESTED = [f"{FOLDER}/{page}.py" for page in PAGES] + ["benchmarks/census_sizes.py"]
-SOURCES = [*TESTED, "benchmarks/census.py", "benchmarks/census_meant.py"]
 
 # The columns of the table, and what a sentence of a test must have in it.
 FINDINGS = {
@@ -163,8 +148,7 @@ def kept_under(kind: str) -> dict[str, Any]:
 
     The table of what is meant, and how it is written down, change nothing of what is found.
     """
-    examining = {one.__name__: inspect.getsource(one) for one in (make, own_loss, examine)}
-    key = key_of(fingerprints(TESTED), [kind], examining)
+    key = key_of(code_of().sources_of(("benchmarks.census", "examine")), [kind], {})
     return key | {"transformers": transformers.__version__}
 
 
@@ -190,35 +174,8 @@ def findings(said: dict[str, str]) -> set[str]:
     return {name for name, one in FINDINGS.items() if any(re.search(one, text) for text in texts)}
 
 
-def main() -> int:
-    r"""Look at all, and write."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--library", type=Path, metavar="FOLDER", help="another release")
-    parser.add_argument("--kept", type=Path, metavar="FOLDER", help="where findings are kept")
-    parser.add_argument("--limit", type=float, default=180, metavar="S", help="seconds for each")
-    parser.add_argument("--only", nargs="*", default=[], metavar="TYPE", help="these types only")
-    arguments = parser.parse_args()
-    # The parent computes nothing, so that its children can be forked. What each would import
-    # is imported once.
-    warnings.simplefilter("ignore")
-    transformers.LlamaForCausalLM  # noqa: B018
-    torch.set_num_threads(1)
-    before = fingerprints(SOURCES)
-    kept = Kept(arguments.kept) if arguments.kept else None
-    found = all_of_them(kept, arguments.limit, arguments.only)
-    if arguments.only:
-        for kind, one in found.items():
-            print(kind, json.dumps(one, indent=1))
-        return 0
-    record(found, before, arguments.library is not None)
-    return 0
-
-
-def record(found: dict[str, Any], before: dict[str, str], another: bool) -> None:
-    r"""Write the tables."""
-    version = transformers.__version__
+def report(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    r"""Values and tables."""
     ran = {kind: one for kind, one in found.items() if "failed" not in one}
     counts: Counter[str] = Counter()
     rows = []
@@ -253,13 +210,9 @@ def record(found: dict[str, Any], before: dict[str, str], another: bool) -> None
         if not findings(one["said"])
     ]
     losses = Counter(one["loss"] for one in ran.values())
-    write(
-        f"census_{version.replace('.', '_')}" if another else "census",
-        title=f"The causal language models of transformers {version}",
-        command="python benchmarks/census.py" + (" --library FOLDER" if another else ""),
-        sources=before,
-        values={
-            "version": version,
+    return {
+        "values": {
+            "version": transformers.__version__,
             "types": len(found),
             "ran": len(ran),
             "clean": counts["clean"],
@@ -268,7 +221,7 @@ def record(found: dict[str, Any], before: dict[str, str], another: bool) -> None
             "loss_of_next_token": losses["the next token"],
             **{name: counts[name] for name in FINDINGS},
         },
-        tables={
+        "tables": {
             "found": {"columns": columns, "rows": rows},
             "failed": {
                 "columns": [
@@ -286,7 +239,47 @@ def record(found: dict[str, Any], before: dict[str, str], another: bool) -> None
                 "rows": clean,
             },
         },
+    }
+
+
+# What looks at a type, and what makes the tables of all.
+RECORDED = "benchmarks.census:with_limit"
+ALSO = (report,)
+
+
+def main() -> int:
+    r"""Look at all, and write."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--library", type=Path, metavar="FOLDER", help="another release")
+    parser.add_argument("--kept", type=Path, metavar="FOLDER", help="where findings are kept")
+    parser.add_argument("--limit", type=float, default=180, metavar="S", help="seconds for each")
+    parser.add_argument("--only", nargs="*", default=[], metavar="TYPE", help="these types only")
+    arguments = parser.parse_args()
+    # The parent computes nothing, so that its children can be forked. What each would import
+    # is imported once.
+    warnings.simplefilter("ignore")
+    transformers.LlamaForCausalLM  # noqa: B018
+    torch.set_num_threads(1)
+    kept = Kept(arguments.kept) if arguments.kept else None
+    with accounted(RECORDED) as sources:
+        found = all_of_them(kept, arguments.limit, arguments.only)
+    if arguments.only:
+        for kind, one in found.items():
+            print(kind, json.dumps(one, indent=1))
+        return 0
+    version = transformers.__version__
+    another = arguments.library is not None
+    write(
+        f"census_{version.replace('.', '_')}" if another else "census",
+        title=f"The causal language models of transformers {version}",
+        command="python -m benchmarks census" + (" --library FOLDER" if another else ""),
+        of=RECORDED,
+        sources=sources,
+        **report(found),
+    )
+    return 0
 
 
 if __name__ == "__main__":

@@ -343,6 +343,5 @@ def measure(runner: Runner) -> Report:
 
 EXPERIMENT = Experiment(
     title="All attentions: parameters, cache, FLOPs and loss",
-    sources=[*(f"{FOLDER}/{entry.page}.py" for entry in ENTRIES), "benchmarks/families.py"],
     measure=measure,
 )

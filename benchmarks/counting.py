@@ -112,7 +112,6 @@ def measure(runner: Runner) -> Report:
 
 EXPERIMENT = Experiment(
     title="Counting letters on Tiny Shakespeare",
-    sources=[f"labml_nn/training/{page}.py" for page in ("counting", "data", "loop")],
     measure=measure,
     small={"STEPS": 2, "ESTIMATES": 2, "WRITTEN": 2, "MOST": 3},
     threads=None,

@@ -24,26 +24,6 @@ from labml_nn.training.loop import evaluate
 
 SEEDS = (1, 2, 3)
 STEPS, SEQ_LEN, BATCH_SIZE = 400, 64, 12
-SOURCES = [
-    "labml_nn/course/one_attention.py",
-    "labml_nn/course/steps.py",
-    "labml_nn/optimizers/muon.py",
-    "labml_nn/optimizers/schedules.py",
-    "labml_nn/training/counting.py",
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/feed_forward.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/models.py",
-    "labml_nn/transformers/modern/attention.py",
-    "labml_nn/transformers/modern/experiment.py",
-    "labml_nn/transformers/modern/model.py",
-    "labml_nn/transformers/positional_encoding.py",
-    "labml_nn/transformers/rms_norm.py",
-    "labml_nn/transformers/rotary.py",
-    "labml_nn/transformers/swiglu.py",
-]
 
 
 def counted() -> dict[str, float]:
@@ -148,7 +128,6 @@ def report(found: tuple[dict[str, float], Runs]) -> Report:
 
 EXPERIMENT = Experiment(
     title="The steps of the course",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 2},

@@ -50,14 +50,6 @@ READING, STEPS, PREFERRING = 2000, 80, 40
 KEYS = ("taught", "stops", "loss")
 MARGINS = [half / 2 for half in range(-10, 11)]
 BETAS = (0.05, 0.1, 0.5, 1.0)
-PAGES = "dialogues dialogue_experiment facts packing preferences preference_experiment"
-SOURCES = [f"labml_nn/fine_tuning/{name}.py" for name in PAGES.split()]
-SOURCES += [f"labml_nn/training/{name}.py" for name in ("data", "loop", "sampling")]
-SOURCES += [
-    f"labml_nn/transformers/{name}.py"
-    for name in ("feed_forward", "fused_attention", "mha", "models", "positional_encoding")
-]
-SOURCES += ["labml_nn/transformers/basic/autoregressive_model.py"]
 
 FACTS = all_facts()
 TAUGHT, HELD_OUT = split_facts(FACTS)
@@ -438,7 +430,6 @@ def report(measured: dict[str, Any]) -> Report:
 
 EXPERIMENT = Experiment(
     title="Fine-tuning on dialogues, and preferences",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "READING": 2, "STEPS": 2, "PREFERRING": 10},

@@ -18,14 +18,6 @@ from labml_nn.transformers.positional_encoding import sinusoidal_positions
 from labml_nn.transformers.rms_norm import rms_norm
 from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
-SOURCES = [
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/kv_cache.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/positional_encoding.py",
-    "labml_nn/transformers/rms_norm.py",
-    "labml_nn/transformers/rotary.py",
-]
 WIDTHS = (4, 16, 32, 64, 128)
 
 
@@ -203,7 +195,6 @@ def measure(runner: Runner) -> Report:
 
 EXPERIMENT = Experiment(
     title="Functions of the lessons, drawn",
-    sources=SOURCES,
     measure=measure,
     threads=None,
 )

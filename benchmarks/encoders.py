@@ -50,23 +50,6 @@ from labml_nn.transformers.models import TransformerLayer
 from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
 SEEDS, STEPS, TUNING_STEPS, EVERY = (1, 2, 3), 600, 120, 20
-FOLDER = "labml_nn/transformers"
-SOURCES = [
-    "labml_nn/encoders/classifier.py",
-    "labml_nn/encoders/classifier_experiment.py",
-    "labml_nn/encoders/experiment.py",
-    "labml_nn/encoders/masked_model.py",
-    "labml_nn/encoders/masked_tokens.py",
-    "labml_nn/encoders/modern_encoder.py",
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    f"{FOLDER}/feed_forward.py",
-    f"{FOLDER}/fused_attention.py",
-    f"{FOLDER}/mha.py",
-    f"{FOLDER}/models.py",
-    f"{FOLDER}/rotary.py",
-    f"{FOLDER}/swiglu.py",
-]
 LINES = ("the k_ng of Engl_nd", "I pray you, _ell me", "what is your n_me, sir?")
 
 
@@ -439,7 +422,6 @@ def report(found: tuple[Runs, list[dict[str, Any]]]) -> Report:
 
 EXPERIMENT = Experiment(
     title="Encoders that fill gaps and classify",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 20, "TUNING_STEPS": 2},

@@ -43,22 +43,6 @@ from labml_nn.training.loop import adamw, evaluate, train
 from labml_nn.transformers.swiglu import SwiGLU
 
 SEEDS, STEPS, SEQ_LEN, BATCH_SIZE = (1, 2, 3), 1000, 64, 16
-FOLDER = "labml_nn/transformers"
-SOURCES = [
-    "labml_nn/experts/balancing.py",
-    "labml_nn/experts/experiment.py",
-    "labml_nn/experts/mixture.py",
-    "labml_nn/experts/shared_expert.py",
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    f"{FOLDER}/basic/autoregressive_model.py",
-    f"{FOLDER}/feed_forward.py",
-    f"{FOLDER}/fused_attention.py",
-    f"{FOLDER}/mha.py",
-    f"{FOLDER}/models.py",
-    f"{FOLDER}/positional_encoding.py",
-    f"{FOLDER}/swiglu.py",
-]
 
 # What stands in the place of the network, and how its experts are balanced.
 Layer = Callable[[], nn.Module]
@@ -281,7 +265,6 @@ def report(runs: Runs) -> Report:
 
 EXPERIMENT = Experiment(
     title="Experts in a small transformer",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 20},

@@ -42,24 +42,6 @@ BIN = 32
 # That many windows of the greatest length are measured, so that no length leaves a rest.
 WINDOWS = 32
 
-FOLDER = "labml_nn/transformers"
-SOURCES = [
-    f"{FOLDER}/mha.py",
-    f"{FOLDER}/positional_encoding.py",
-    f"{FOLDER}/rotary.py",
-    *(
-        f"{FOLDER}/positions/{name}.py"
-        for name in (
-            "shaw_relative",
-            "transformer_xl",
-            "alibi",
-            "rotary_attention",
-            "rotary_scaling",
-            "extrapolation",
-        )
-    ),
-]
-
 
 D_MODEL, LAYERS, STEPS = 64, 3, 500
 
@@ -169,7 +151,6 @@ def report(trainings: list[dict[str, Any]]) -> Report:
 
 EXPERIMENT = Experiment(
     title="Trained on windows of 64 characters, evaluated on longer ones",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 2, "WINDOWS": 2},

@@ -56,17 +56,6 @@ VARIANTS = {
 }
 # Those whose scores have a limit are also trained with ten times the learning rate.
 LIMITED = ("multi-head attention", "soft cap of 5", "normalised queries and keys")
-FOLDER = "labml_nn/transformers"
-SOURCES = [
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    f"{FOLDER}/basic/autoregressive_model.py",
-    f"{FOLDER}/feed_forward.py",
-    f"{FOLDER}/mha.py",
-    f"{FOLDER}/models.py",
-    f"{FOLDER}/positional_encoding.py",
-    *(f"{FOLDER}/{page}.py" for page in VARIANTS.values() if page),
-]
 
 
 def in_model(name: str, n_vocab: int) -> AutoregressiveTransformer:
@@ -319,7 +308,6 @@ def report(found: tuple[dict[float, Runs], Runs]) -> Report:
 
 EXPERIMENT = Experiment(
     title="Variants of attention in a small transformer, and what each is about",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 25},

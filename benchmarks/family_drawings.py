@@ -34,16 +34,6 @@ from labml_nn.transformers.variants import linear_attention
 from labml_nn.transformers.variants.cross_attention import padding_mask
 from labml_nn.transformers.variants.soft_cap import soft_cap
 
-POSITIONS = "alibi rotary_pairs rotary_scaling shaw_relative transformer_xl"
-VARIANTS = "cross_attention delta_rule linear_attention query_key_norm soft_cap"
-PAGES = ["optimizers/muon", "optimizers/schedules", "transformers/mha", "transformers/rotary"]
-PAGES += ["transformers/memory/flash", "transformers/memory/flash_backward", "optimizers/adamw"]
-PAGES += ["basics/byte_pairs", "training/strategies"]
-PAGES += [f"transformers/positions/{name}" for name in POSITIONS.split()]
-PAGES += [f"transformers/variants/{name}" for name in VARIANTS.split()]
-SOURCES = [f"labml_nn/{page}.py" for page in PAGES]
-SOURCES += ["benchmarks/family_drawings.py", "benchmarks/family_numbers.py"]
-
 
 def grid(axes: Axes, cells: Tensor, title: str, texts: Sequence[Sequence[object]] = ()) -> None:
     r"""Queries down, keys across, with a text in each square."""
@@ -318,7 +308,6 @@ def measure(runner: Runner) -> Report:
 
 EXPERIMENT = Experiment(
     title="Functions of the variants, drawn",
-    sources=SOURCES,
     measure=measure,
     threads=None,
 )

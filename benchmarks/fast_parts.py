@@ -20,12 +20,6 @@ from labml_nn.transformers.basic.autoregressive_model import (
 )
 from labml_nn.transformers.mha import MultiHeadAttention
 
-SOURCES = [
-    "labml_nn/training/fast/compiled.py",
-    "labml_nn/training/fast/one_projection.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/mha.py",
-]
 # The small transformer has 128 features, and its batches 768 tokens.
 WIDTHS, TOKENS = (32, 64, 128, 256, 512), (192, 768, 3072, 12288, 49152)
 TURNS = 60
@@ -127,7 +121,6 @@ def measure(runner: Runner) -> Report:
 
 EXPERIMENT = Experiment(
     title="Some measures by themselves, at several sizes",
-    sources=SOURCES,
     measure=measure,
     small={"WIDTHS": (32, 64), "TOKENS": (192, 768), "TURNS": 2},
     threads=None,

@@ -37,7 +37,7 @@ from benchmarks import gpu_step
 from benchmarks.fake_gpu import GIB, T4
 from benchmarks.gpu_table import NOTEBOOK_OF_WHOLE, STEPS, WHOLE, table
 from benchmarks.notebook_counts import FOLDER, SKIPPED, chooses_a_gpu, run, times_of_steps
-from benchmarks.record import fingerprints, write
+from benchmarks.record import code_of, write
 from labml_nn.training.data import tiny_shakespeare
 from tests.kernels import fill_in
 
@@ -52,20 +52,6 @@ FEW_SECONDS = 15
 NANO_LOSS, NANO_STEPS = 1.4697, 5000
 # It is asked for the first ones only: the rest takes as long, step by step.
 NANO_FIRST_STEPS = 1000
-
-SOURCES = [
-    "benchmarks/gpu.py",
-    "benchmarks/gpu_step.py",
-    "labml_nn/transformers/basic/autoregressive_experiment.py",
-    "labml_nn/training/engine/presets.py",
-    "labml_nn/training/engine/train.py",
-    "labml_nn/training/engine/trainer.py",
-    "labml_nn/training/fast/cuda_graphs.py",
-    "labml_nn/training/leaks.py",
-    "labml_nn/transformers/modern/model.py",
-    "labml_nn/transformers/modern/attention.py",
-    "labml_nn/optimizers/muon.py",
-]
 
 Row = dict[str, Any]
 # How many seconds are left.
@@ -241,6 +227,18 @@ def read_log(lines: list[tuple[float, str]]) -> Row:
     }
 
 
+def warm_up() -> None:
+    r"""What the first products take of time and memory belongs to no notebook."""
+    for dtype in (torch.float32, torch.bfloat16):
+        matrix = torch.ones(64, 64, device="cuda", dtype=dtype)
+        (matrix @ matrix).sum().item()
+
+
+# What measures, and what else does.
+RECORDED = "benchmarks.gpu:notebooks"
+ALSO = (preset, nanogpt, gpu_step.measured, warm_up, table, SEEDS, NOTEBOOK_OF_WHOLE)
+
+
 def main(arguments: list[str] | None = None) -> int:
     r"""Run all parts, print a line for each, and record them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
@@ -254,7 +252,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.nanogpt is not None and not (options.nanogpt / "train.py").is_file():
         print(f"{options.nanogpt} has no train.py: give a checkout of nanoGPT", file=sys.stderr)
         return 1
-    known = fingerprints(SOURCES)
+    sources = code_of().sources(RECORDED)
     began = time.monotonic()
 
     def left() -> float:
@@ -284,19 +282,12 @@ def main(arguments: list[str] | None = None) -> int:
     wrong = [row for row in rows if row["state"] not in ("ran", "dry", "no time")]
     print(f"{len(rows)} parts, {len(wrong)} failed, {options.seconds - left():.0f} s")
     if not options.dry:
-        record(rows, known, options.seconds - left(), closely)
+        record(rows, sources, options.seconds - left(), closely)
     return int(bool(wrong))
 
 
-def warm_up() -> None:
-    r"""What the first products take of time and memory belongs to no notebook."""
-    for dtype in (torch.float32, torch.bfloat16):
-        matrix = torch.ones(64, 64, device="cuda", dtype=dtype)
-        (matrix @ matrix).sum().item()
-
-
 def record(
-    rows: list[Row], known: Mapping[str, str], seconds: float, closely: Mapping[str, Any]
+    rows: list[Row], sources: Mapping[str, str], seconds: float, closely: Mapping[str, Any]
 ) -> None:
     r"""
     Write “results/gpu.json”: all parts, and what the pages say of the preset.
@@ -324,7 +315,8 @@ def record(
         "gpu",
         title="What ran on a GPU, beside the count for a T4",
         command="python -m benchmarks.gpu --nanogpt DIR",
-        sources=known,
+        of=RECORDED,
+        sources=sources,
         seconds=seconds,
         values=values,
         tables={"parts": table(rows)},

@@ -14,7 +14,7 @@ The first one writes results/gpu_museum.json.
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,8 +22,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.library import definitions
 from benchmarks.library.tables import column, table
+from benchmarks.library.watched import accounted
 from benchmarks.record import write
 from labml_nn.transformers.mistakes.attention_tests import check_attention
 from labml_nn.transformers.mistakes.language_model import (
@@ -34,16 +34,6 @@ from labml_nn.transformers.mistakes.masks import MaskUnused
 from labml_nn.transformers.mistakes.projections import ScaledByModelWidth
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 from labml_nn.transformers.mistakes.right_model import RightModel
-
-CALLS = "labml_nn.transformers.mistakes"
-SOURCES = sorted(
-    {
-        "benchmarks/gpu_museum.py",
-        *definitions.files_of(f"{CALLS}.attention_tests"),
-        *definitions.files_of(f"{CALLS}.language_model"),
-        *definitions.files_of(f"{CALLS}.masks"),
-    }
-)
 
 # The width, the heads and the layers of nanoGPT's small model, on shorter texts; for steps, two
 # layers.
@@ -56,6 +46,10 @@ N_VOCAB = 65
 LEARNING_RATE = 1e-3
 # What people train in.
 PRECISIONS = ("float32", "TF32", "autocast", "bfloat16")
+
+# What measures; it is called for each of the precisions.
+RECORDED = "benchmarks.gpu_museum:tested_in"
+ALSO = PRECISIONS
 
 Case = Callable[[torch.device, torch.dtype], None]
 
@@ -189,25 +183,29 @@ def main(arguments: list[str] | None = None) -> int:
         print("there is no CUDA GPU here; --device cpu runs it anywhere", file=sys.stderr)
         return 1
     began = time.monotonic()
-    rows = []
-    for precision in PRECISIONS:
-        row: dict[str, Any] = {"precision": precision, "right": 0, "accused": 0}
-        row |= {"wrong": 0, "named": 0}
-        for name, (case, expected) in CASES.items():
-            found = said(case, precision, device)
-            as_expected = expected in found if expected else not found
-            row["wrong" if expected else "right"] += 1
-            row["accused"] += bool(found) and not expected
-            row["named"] += bool(expected) and as_expected
-            print(f"{precision}, {name}: {'as expected' if as_expected else found}", flush=True)
-        rows.append(row)
+    with accounted(RECORDED) as sources:
+        rows = [tested_in(precision, device) for precision in PRECISIONS]
     mistaken = sum(row["accused"] + row["wrong"] - row["named"] for row in rows)
     if device.type == "cuda":
-        record(rows, time.monotonic() - began)
+        record(rows, sources, time.monotonic() - began)
     return int(mistaken > 0)
 
 
-def record(rows: list[dict[str, Any]], seconds: float) -> None:
+def tested_in(precision: str, device: torch.device) -> dict[str, Any]:
+    r"""Test all of them in one precision: how many are right or wrong, and what is said of them."""
+    row: dict[str, Any] = {"precision": precision, "right": 0, "accused": 0}
+    row |= {"wrong": 0, "named": 0}
+    for name, (case, expected) in CASES.items():
+        found = said(case, precision, device)
+        as_expected = expected in found if expected else not found
+        row["wrong" if expected else "right"] += 1
+        row["accused"] += bool(found) and not expected
+        row["named"] += bool(expected) and as_expected
+        print(f"{precision}, {name}: {'as expected' if as_expected else found}", flush=True)
+    return row
+
+
+def record(rows: list[dict[str, Any]], sources: Mapping[str, str], seconds: float) -> None:
     r"""Write results/gpu_museum.json."""
     columns = [
         column("precision", "Trained in"),
@@ -221,7 +219,8 @@ def record(rows: list[dict[str, Any]], seconds: float) -> None:
         "gpu_museum",
         title="What the tests of the museum say of models on a GPU",
         command="python -m benchmarks.gpu_museum",
-        sources=SOURCES,
+        of=RECORDED,
+        sources=sources,
         seconds=seconds,
         values={"gpu": torch.cuda.get_device_name(), "torch": torch.__version__} | totals,
         tables={"precisions": table(columns, rows)},

@@ -45,11 +45,6 @@ STEPS = 200
 START = 60
 SIZES = Sizes()
 EACH = 20
-REINFORCEMENT = ("grpo", "grpo_experiment", "imitation", "ppo", "signals", "verifier")
-TRANSFORMER = "feed_forward kv_cache mha models positional_encoding basic/autoregressive_model"
-SOURCES = [f"labml_nn/reinforcement/{name}.py" for name in REINFORCEMENT]
-SOURCES += [f"labml_nn/transformers/{name}.py" for name in TRANSFORMER.split()]
-SOURCES += ["labml_nn/training/loop.py", "labml_nn/training/sampling.py"]
 
 Model = AutoregressiveTransformer
 History = list[dict[str, float]]
@@ -362,7 +357,6 @@ def report(found: dict[str, Any]) -> Report:
 
 EXPERIMENT = Experiment(
     title="Sorting six digits: imitation, and rewards from a verifier",
-    sources=SOURCES,
     measure=measure_all,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 4, "START": 2, "EACH": 2},

@@ -25,24 +25,6 @@ from labml_nn.transformers.modern.model import ModernTransformer
 
 SEEDS = (1, 2, 3)
 STEPS = 300
-SOURCES = [
-    "labml_nn/optimizers/muon.py",
-    "labml_nn/optimizers/schedules.py",
-    "labml_nn/training/data.py",
-    "labml_nn/training/device.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/training/mixed_step.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/feed_forward.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/models.py",
-    "labml_nn/transformers/modern/experiment.py",
-    "labml_nn/transformers/modern/model.py",
-    "labml_nn/transformers/positional_encoding.py",
-    "labml_nn/transformers/rms_norm.py",
-    "labml_nn/transformers/swiglu.py",
-]
-
 # The models in the sizes of a CPU, with their optimizers and their schedules.
 Recipe = tuple[
     Callable[[int], nn.Module],
@@ -95,7 +77,6 @@ def report(losses: dict[str, list[float]]) -> Report:
 
 EXPERIMENT = Experiment(
     title="Training in bfloat16",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 2},

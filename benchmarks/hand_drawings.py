@@ -16,12 +16,6 @@ from labml_nn.transformers.variants.delta_rule import delta_steps
 from labml_nn.transformers.variants.linear_attention import step_by_step
 from labml_nn.transformers.ways.one_head_at_a_time import answer, causal_attention
 
-SOURCES = [
-    "labml_nn/course/one_attention.py",
-    "labml_nn/transformers/variants/delta_rule.py",
-    "labml_nn/transformers/variants/linear_attention.py",
-    "labml_nn/transformers/ways/one_head_at_a_time.py",
-]
 WORDS = ["the", "cat", "sat"]
 
 
@@ -128,7 +122,6 @@ def measure(runner: Runner) -> Report:
 
 EXPERIMENT = Experiment(
     title="Small examples that can be followed by hand",
-    sources=SOURCES,
     measure=measure,
     threads=None,
 )

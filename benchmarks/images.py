@@ -40,19 +40,6 @@ from labml_nn.training.loop import adamw, train
 from labml_nn.transformers.fused_attention import FusedAttention
 
 SEEDS, STEPS, N_IMAGES = (1, 2, 3), 800, 20
-FOLDER = "labml_nn/transformers"
-SOURCES = [
-    "labml_nn/images/clip.py",
-    "labml_nn/images/digits.py",
-    "labml_nn/images/experiment.py",
-    "labml_nn/images/vit.py",
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    f"{FOLDER}/feed_forward.py",
-    f"{FOLDER}/fused_attention.py",
-    f"{FOLDER}/mha.py",
-    f"{FOLDER}/models.py",
-]
 
 
 # Digits
@@ -415,7 +402,6 @@ def report(runs: Runs) -> Report:
 
 EXPERIMENT = Experiment(
     title="Images of digits, read and named",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 2},

@@ -38,15 +38,6 @@ from labml_nn.inside.patching import (
 from labml_nn.transformers.mha import MultiHeadAttention
 
 SEEDS, STEPS, EVERY = (1, 2, 3), 600, 10
-SOURCES = [
-    "labml_nn/inside/induction.py",
-    "labml_nn/inside/induction_experiment.py",
-    "labml_nn/inside/patching.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/models.py",
-    "labml_nn/transformers/positional_encoding.py",
-]
 # The last token of the texts to patch is that of position 4; an answer is one position later.
 PART, KEY, OTHER_KEY = 16, 4, 10
 
@@ -420,7 +411,6 @@ def report(runs: Runs) -> Report:
 
 EXPERIMENT = Experiment(
     title="Induction heads in models of attention alone",
-    sources=SOURCES,
     measure=measure_all,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 40},

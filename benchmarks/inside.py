@@ -40,16 +40,6 @@ from labml_nn.transformers.fused_attention import FusedAttention
 
 SEEDS, STEPS, TUNING, SEQ_LEN, HEADS, N_LAYERS = (1, 2, 3), 1000, 300, 64, 4, 4
 WEIGHTS = "results/weights/classic.safetensors"
-SOURCES = [
-    "labml_nn/inside/logit_lens.py",
-    "labml_nn/inside/matrices.py",
-    "labml_nn/training/counting.py",
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/models.py",
-]
 TOKENIZER, TRAINING, VALIDATION = prepare(tiny_shakespeare(), SEQ_LEN)
 N_VOCAB = len(TOKENIZER)
 READINGS = ["embedding", *(f"layer {n + 1}" for n in range(N_LAYERS))]
@@ -465,7 +455,6 @@ def report(found: dict[str, Any]) -> Report:
 
 EXPERIMENT = Experiment(
     title="Reading a small transformer layer by layer and head by head",
-    sources=SOURCES,
     measure=measure,
     report=report,
     reads=[WEIGHTS],

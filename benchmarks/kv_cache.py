@@ -24,11 +24,6 @@ from labml_nn.transformers.kv_cache import CachedTransformer
 N_VOCAB, LENGTHS = 66, (64, 256, 1024)
 # Turns of each.
 TURNS = 9
-SOURCES = [
-    "labml_nn/transformers/kv_cache.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/basic/autoregressive_experiment.py",
-]
 
 
 def milliseconds(length: int, turns: int) -> tuple[float, float]:
@@ -85,7 +80,6 @@ def measure(runner: Runner) -> Report:
 
 EXPERIMENT = Experiment(
     title="What a token costs with and without a cache",
-    sources=SOURCES,
     measure=measure,
     small={"TURNS": 2},
 )

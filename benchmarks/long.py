@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.library import definitions
 from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.tables import column, table
 from benchmarks.record import ROOT
@@ -25,7 +24,6 @@ PROMPT, WRITTEN = "ROMEO:\n", 400
 SETTINGS: list[str] = []
 FOLDER = ROOT / "runs" / "long" / "trained"
 COMMAND = "labml_nn.training.engine"
-SOURCES = definitions.files_of(f"{COMMAND}.command_line")
 
 
 def trained(seed: int) -> dict[str, Any]:
@@ -97,7 +95,6 @@ def report(found: dict[str, Any]) -> Report:
 
 EXPERIMENT = Experiment(
     title="The preset “long”, as the command trains it",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SETTINGS": "--steps 20 --evaluate-every 10 --n-layers 1 --seq-len 64".split()},

@@ -21,17 +21,6 @@ SEQ_LEN, BATCH_SIZE, SEED = 64, 12, 1
 LENGTHS = (250, 500, 1000, 2000, 4000, 8000)
 # One of so many parts of the training text, its beginning, and the steps for it.
 PARTS, STEPS = (64, 16, 4, 1), 2000
-SOURCES = [
-    "labml_nn/training/counting.py",
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/feed_forward.py",
-    "labml_nn/transformers/fused_attention.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/models.py",
-    "labml_nn/transformers/positional_encoding.py",
-]
 TOKENIZER, TRAINING, VALIDATION = prepare(tiny_shakespeare(), SEQ_LEN)
 
 
@@ -110,7 +99,6 @@ def report(found: dict[str, dict[int, float]]) -> Report:
 
 EXPERIMENT = Experiment(
     title="Counting and training, for longer and on more text",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"LENGTHS": (1, 2), "STEPS": 2, "PARTS": (4, 1)},

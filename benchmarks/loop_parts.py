@@ -23,16 +23,6 @@ from labml_nn.transformers.fused_attention import FusedAttention
 
 SEEDS = (1, 2, 3)
 STEPS = 1000
-SOURCES = [
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/feed_forward.py",
-    "labml_nn/transformers/fused_attention.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/models.py",
-    "labml_nn/transformers/positional_encoding.py",
-]
 
 
 def usual_betas(model: nn.Module) -> torch.optim.AdamW:
@@ -97,7 +87,6 @@ def report(losses: dict[str, list[float]]) -> Report:
 
 EXPERIMENT = Experiment(
     title="The training loop with one part left out",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 4},

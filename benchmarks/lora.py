@@ -39,14 +39,6 @@ SEEDS, RANKS, ALPHA = (1, 2, 3), (1, 2, 4, 8, 16), 8.0
 BASE_STEPS, STEPS, SEQ_LEN = 1000, 300, 64
 # The best of three for each: table `rates`.
 FULL_RATE, RATE = 3e-3, 1e-2
-PAGES = """
-    fine_tuning/dora fine_tuning/lora fine_tuning/lora_experiment fine_tuning/quantised_base
-    training/data training/loop training/trained
-    transformers/basic/autoregressive_experiment transformers/basic/autoregressive_model
-    transformers/feed_forward transformers/fused_attention transformers/mha transformers/models
-    transformers/positional_encoding
-"""
-SOURCES = [f"labml_nn/{page}.py" for page in PAGES.split()]
 PYTHON = read_text("python")[:300_000]
 TOKENIZER, (SHAKESPEARE, SHAKESPEARE_HELD, CODE, CODE_HELD) = two_texts(tiny_shakespeare(), PYTHON)
 
@@ -450,7 +442,6 @@ def report(done: Mapping[str, Any]) -> Report:
 
 EXPERIMENT = Experiment(
     title="Adapters: what they learn, forget and weigh",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "BASE_STEPS": 2, "STEPS": 2},

@@ -22,13 +22,6 @@ from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from labml_nn.transformers.ways.folded_heads import fold
 from labml_nn.transformers.ways.one_head_at_a_time import causal_attention
 
-MEMORY = "flash grouped_query latent_attention score_functions sdpa sliding_window"
-WAYS = "batch_first folded_heads one_head_at_a_time"
-SOURCES = ["labml_nn/transformers/mha.py"]
-SOURCES += [f"labml_nn/transformers/memory/{name}.py" for name in MEMORY.split()]
-SOURCES += [f"labml_nn/transformers/ways/{name}.py" for name in WAYS.split()]
-SOURCES += ["benchmarks/family_drawings.py"]
-
 
 def tiles() -> Figure:
     r"""Twelve positions in tiles of three, in the order of computation."""
@@ -223,7 +216,6 @@ def measure(runner: Runner) -> Report:
 
 EXPERIMENT = Experiment(
     title="Functions of the pages about memory and of the four ways, drawn",
-    sources=SOURCES,
     measure=measure,
     threads=None,
 )

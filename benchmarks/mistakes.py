@@ -30,19 +30,6 @@ from labml_nn.transformers.mistakes.experiment import (
 )
 from labml_nn.transformers.mistakes.one_line import Mistake
 
-FOLDER = "labml_nn/transformers/mistakes"
-SOURCES = [
-    f"{FOLDER}/one_line.py",
-    f"{FOLDER}/right_attention.py",
-    f"{FOLDER}/right_model.py",
-    f"{FOLDER}/projections.py",
-    f"{FOLDER}/masks.py",
-    f"{FOLDER}/axes.py",
-    f"{FOLDER}/model_mistakes.py",
-    f"{FOLDER}/decoding.py",
-    f"{FOLDER}/experiment.py",
-    "labml_nn/training/leaks.py",
-]
 SIZES = asdict(Sizes())
 SMALL = asdict(Sizes(32, 4, 2, 16, 6, n_steps=3, n_places=2))
 
@@ -168,7 +155,6 @@ def report(losses: Losses) -> Report:
 
 EXPERIMENT = Experiment(
     title="What mistakes do to the loss",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SIZES": SMALL},

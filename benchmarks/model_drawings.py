@@ -20,20 +20,6 @@ from labml_nn.transformers.modern.model import ModernTransformer
 from labml_nn.transformers.rms_norm import rms_norm
 from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
-SOURCES = [
-    "labml_nn/training/data.py",
-    "labml_nn/training/sampling.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/feed_forward.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/models.py",
-    "labml_nn/transformers/modern/attention.py",
-    "labml_nn/transformers/modern/model.py",
-    "labml_nn/transformers/positional_encoding.py",
-    "labml_nn/transformers/rms_norm.py",
-    "labml_nn/transformers/rotary.py",
-    "labml_nn/transformers/swiglu.py",
-]
 DRAWS = 10_000
 TEXT = "First Ci"
 
@@ -194,7 +180,6 @@ def measure(runner: Runner) -> Report:
 
 EXPERIMENT = Experiment(
     title="Batches, samples and untrained models, drawn",
-    sources=SOURCES,
     measure=measure,
     threads=None,
 )

@@ -17,9 +17,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks.library.definitions import dependencies
 from benchmarks.library.keeping import Kept, key_of
-from benchmarks.record import ROOT, fingerprints, write
+from benchmarks.library.watched import accounted
+from benchmarks.record import ROOT, code_of, fingerprints, write
 from labml_nn.page_models.models import WAYS, fit, make, sizes_of
 from labml_nn.training.data import prepare, tiny_shakespeare
 from labml_nn.training.loop import evaluate
@@ -42,6 +42,9 @@ MODELS = (
     *(f"variants/{page}" for page in ("query_key_norm", "soft_cap", "gated_attention")),
     *(f"variants/{page}" for page in ("differential_attention", "linear_attention", "delta_rule")),
 )
+# What measures, and of what: the loss of a beginning is computed by what has trained.
+RECORDED = "benchmarks.page_models:trained"
+ALSO = (MODELS, BEGINNING)
 # The page that has all of a model, where that isn't the page of its name.
 PAGES = {"classic": "basic/autoregressive_model", "modern": "modern/experiment"}
 PAGES |= dict.fromkeys(WAYS, "ways/side_by_side")
@@ -109,8 +112,8 @@ def trained(name: str) -> dict[str, Any]:
 def key_of_model(name: str) -> dict[str, Any]:
     r"""What a kept model is of: its own modules, its name, its seed and its steps."""
     own = fingerprints(sources_of(name))
-    reached = dependencies(trained).items()
-    own |= {path: mark for path, mark in reached if not path.endswith(".py")}
+    reached = code_of().sources(RECORDED)
+    own |= {path: mark for path, mark in reached.items() if not path.endswith(".py")}
     return key_of(own, [name, SEED, STEPS.get(name, SMALL_STEPS), SEQ_LEN], {})
 
 
@@ -130,11 +133,12 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     kept = Kept(options.kept)
-    for name in options.models:
-        key = key_of_model(name)
-        if kept.get(name, key) is None:
-            one = kept.put(name, key, trained(name))["about"]
-            print(f"{name}: {one['loss']:.4f} ({one['float_loss']:.4f})", flush=True)
+    with accounted(RECORDED) as sources:
+        for name in options.models:
+            key = key_of_model(name)
+            if kept.get(name, key) is None:
+                one = kept.put(name, key, trained(name))["about"]
+                print(f"{name}: {one['loss']:.4f} ({one['float_loss']:.4f})", flush=True)
 
     found = {name: kept.get(name, key_of_model(name)) for name in MODELS}
     if missing := [name for name, one in found.items() if one is None]:
@@ -149,14 +153,15 @@ def main() -> None:
         model = make(name, len(tokenizer))
         model.load_state_dict(from_file(content))
         beginning = evaluate(model, validation[:BEGINNING], SEQ_LEN)
-        sources = fingerprints(sources_of(name))
-        runs[name] = one["about"] | {"sources": sources, "beginning": beginning}
+        own = fingerprints(sources_of(name))
+        runs[name] = one["about"] | {"sources": own, "beginning": beginning}
     columns = ("loss", "float_loss", "same", "parameters", "bytes")
     write(
         "page_models",
         title="Models that run in the browser",
         command="python -m benchmarks page_models",
-        sources={path: mark for one in runs.values() for path, mark in one["sources"].items()},
+        of=RECORDED,
+        sources=sources,
         values={"symbols": tokenizer.symbols, "models": runs},
         tables={
             "losses": {

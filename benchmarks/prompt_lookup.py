@@ -27,15 +27,6 @@ SEEDS, STEPS, SEQ_LEN = (1, 2, 3), 600, 256
 N_PROMPT, N_TOKENS, N_PLACES, N_DRAFT = 128, 100, 12, 4
 TEMPERATURES, BETWEEN, RUNS = (1.0, 0.5, 0.0), 0.5, (1, 2, 3, 5, 8)
 TEXTS = {"a play": tiny_shakespeare, "source code": lambda: read_text("python")}
-SOURCES = [
-    "labml_nn/inference/prompt_lookup.py",
-    "labml_nn/inference/rewind.py",
-    "labml_nn/inference/speculative.py",
-    "labml_nn/inference/speculative_experiment.py",
-    "labml_nn/training/counting.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/kv_cache.py",
-]
 
 
 class Newest(PromptLookup):
@@ -153,7 +144,6 @@ def report(found: Runs) -> Report:
 
 EXPERIMENT = Experiment(
     title="Prompt look-up in a play and in source code",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 2, "N_PLACES": 2, "N_TOKENS": 10},

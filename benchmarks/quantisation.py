@@ -36,14 +36,6 @@ from labml_nn.transformers.fused_attention import FusedAttention
 
 SEEDS, SEQ_LEN, STEPS, GROUP = (1, 2, 3), 64, 2000, 32
 BITS, CACHE_BITS = (8, 5, 4, 3, 2), (8, 4, 3, 2)
-SOURCES = [
-    "labml_nn/quantisation/cache.py",
-    "labml_nn/quantisation/gptq.py",
-    "labml_nn/quantisation/groups.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/fused_attention.py",
-]
 TOKENIZER, TRAINING, VALIDATION = prepare(tiny_shakespeare(), SEQ_LEN)
 
 Weights = Mapping[str, Tensor]
@@ -311,7 +303,6 @@ def report(measured: dict[str, Any]) -> Report:
 
 EXPERIMENT = Experiment(
     title="The loss of the classic model with weights, keys and values in few bits",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 2, "BITS": (8, 2), "CACHE_BITS": (8, 2)},

@@ -30,25 +30,6 @@ SEEDS, STEPS, SEQ_LEN, BATCH_SIZE = (1, 2, 3), 2000, 64, 12
 SHOWN = (0, 100, 500, 2000)
 TEMPERATURES = (0.2, 0.8, 1.5)
 PROMPT, WRITTEN = "ROMEO:\n", 160
-SOURCES = [
-    "labml_nn/optimizers/muon.py",
-    "labml_nn/optimizers/schedules.py",
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/training/sampling.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/feed_forward.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/models.py",
-    "labml_nn/transformers/modern/attention.py",
-    "labml_nn/transformers/modern/experiment.py",
-    "labml_nn/transformers/modern/model.py",
-    "labml_nn/transformers/positional_encoding.py",
-    "labml_nn/transformers/rms_norm.py",
-    "labml_nn/transformers/rotary.py",
-    "labml_nn/transformers/swiglu.py",
-    "benchmarks/without.py",
-]
 RECIPES = {
     "classic": (AutoregressiveTransformer, lambda model: [adamw(model)], learning_rate),
     "modern": (ModernTransformer, muon_and_adamw, linear),
@@ -160,7 +141,6 @@ def report(runs: Runs) -> Report:
 
 EXPERIMENT = Experiment(
     title="The classic and the modern recipe",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 100, "SHOWN": (0, 100)},

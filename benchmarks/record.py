@@ -23,7 +23,9 @@ from typing import Any
 from literate.problems import LiterateError
 from literate.results.files import parse
 from literate.results.fingerprints import fingerprint
+from literate.results.made_of import Code
 from literate.results.pictures import digest
+from literate.settings import load
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -37,6 +39,7 @@ def write(
     title: str,
     command: str,
     sources: Iterable[str] | Mapping[str, str],
+    of: str = "",
     values: Mapping[str, Any] | None = None,
     tables: Mapping[str, Any] | None = None,
     figures: Mapping[str, Any] | None = None,
@@ -47,8 +50,9 @@ def write(
     Write `results/NAME.json` below `root`, and return its path.
 
     * `title` says in a few words what was measured, and `command` is the one that makes the file
-    * `sources` are the paths of the files that were measured, from the root. A run that takes
-      hours asks for their `fingerprints` when it begins, and gives those.
+    * `of` is the module that has measured it, and `sources` what that comes by, as `accounted`
+      gives them before a run. A program that measures texts, and names no module, gives the paths
+      of these, or their `fingerprints`.
     * `values` are numbers and texts by their names; there can be mappings in mappings
     * `seconds` is how long the run has taken
     * `tables` and `figures` are as RULES.md describes them. The lines of a figure are drawn when a
@@ -70,6 +74,8 @@ def write(
         "tables": tables or {},
         "figures": figures or {},
     }
+    if of:
+        content["of"] = of
     if seconds is not None:
         content["seconds"] = seconds
     content["figures"], pictures = apart(name, content["figures"])
@@ -109,6 +115,11 @@ def replace(path: Path, text: str) -> None:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def code_of(root: Path = ROOT) -> Code:
+    r"""The code below `root`, as results are made of it."""
+    return Code(root, **load(ROOT).experiments)
 
 
 def fingerprints(sources: Iterable[str], root: Path = ROOT) -> dict[str, str]:
@@ -178,13 +189,3 @@ def _rounded(value: Any, place: str) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [_rounded(one, f"{place}[{index}]") for index, one in enumerate(value)]
     raise ValueError(f"{place} is a {type(value).__name__}: record numbers, texts, lists, mappings")
-
-
-def changed(path: Path, root: Path = ROOT) -> list[str]:
-    r"""The sources that are no longer those that a result is about."""
-    sources = json.loads(path.read_text(encoding="utf-8"))["sources"]
-    return [
-        source
-        for source, known in sources.items()
-        if not (root / source).is_file() or fingerprint(root / source) != known
-    ]

@@ -41,18 +41,6 @@ from labml_nn.transformers.mistakes.right_attention import RightAttention
 from labml_nn.transformers.mistakes.right_model import RightModel, RightTraining
 from labml_nn.transformers.mistakes.step_mistakes import STEP_EXHIBITS, RightParts
 
-FOLDER = "labml_nn/transformers/mistakes"
-SOURCES = [
-    f"{FOLDER}/one_line.py",
-    f"{FOLDER}/right_attention.py",
-    f"{FOLDER}/right_model.py",
-    f"{FOLDER}/experiment.py",
-    f"{FOLDER}/position_mistakes.py",
-    f"{FOLDER}/caches.py",
-    f"{FOLDER}/step_mistakes.py",
-    f"{FOLDER}/measuring.py",
-    "labml_nn/training/leaks.py",
-]
 SIZES = asdict(Sizes(64, 4, 2, 32, 16, n_steps=400, n_places=12))
 SMALL = asdict(Sizes(16, 4, 1, 8, 4, n_steps=3, n_places=2))
 SEEDS = (1, 2, 3)
@@ -212,7 +200,6 @@ def report(runs: Runs) -> Report:
 
 EXPERIMENT = Experiment(
     title="What mistakes in positions, steps and measurements do to the loss",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SIZES": SMALL, "SEEDS": (1, 2)},

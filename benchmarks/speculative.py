@@ -53,16 +53,6 @@ WIDTHS, COUNTED, STEPS = (16, 64, 128), (2, 3, 4), 2000
 N_DRAFT, LENGTHS, TEMPERATURES, PASSES = 4, (1, 2, 4, 8), (0.0, 0.5, 1.0), (1, 2, 4, 8, 16)
 LOOKUP, BEST = "prompt look-up", "counted, 3 letters"
 WEIGHTS = "results/weights/classic.safetensors"
-SOURCES = [
-    "labml_nn/inference/prompt_lookup.py",
-    "labml_nn/inference/rewind.py",
-    "labml_nn/inference/speculative.py",
-    "labml_nn/training/counting.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/kv_cache.py",
-    "labml_nn/transformers/mha.py",
-]
 
 TOKENIZER, TRAINING, VALIDATION = prepare(tiny_shakespeare(), SEQ_LEN)
 N_VOCAB = len(TOKENIZER)
@@ -437,7 +427,6 @@ def report(found: dict[str, Any]) -> Report:
 
 EXPERIMENT = Experiment(
     title="Speculative decoding with several drafts",
-    sources=SOURCES,
     measure=measure,
     report=report,
     reads=[WEIGHTS],

@@ -26,15 +26,6 @@ from labml_nn.transformers.basic.autoregressive_model import (
 from labml_nn.transformers.fused_attention import FusedAttention
 from labml_nn.transformers.mha import MultiHeadAttention
 
-SOURCES = [
-    "labml_nn/training/data.py",
-    "labml_nn/training/fast/compiled.py",
-    "labml_nn/training/fast/one_projection.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/fused_attention.py",
-    "labml_nn/transformers/mha.py",
-]
 SEQ_LEN, BATCH_SIZE = 64, 12
 # Rounds, and the steps of a turn.
 ROUNDS, STEPS = 15, 10
@@ -131,7 +122,6 @@ def round_to(value: float) -> int:
 
 EXPERIMENT = Experiment(
     title="A training step of the classic transformer, with one measure after the other",
-    sources=SOURCES,
     measure=measure,
     small={"ROUNDS": 2, "STEPS": 2},
     threads=None,

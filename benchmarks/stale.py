@@ -1,21 +1,20 @@
 r"""
 Which results are about code that has changed since?
 
-For each result: its day, its command, and those of its sources that are no longer the same.
+For each result: its day, its command, and what is no longer the same: definitions, and files that
+are no code.
 """
 
-import json
-
-from benchmarks.record import ROOT, changed
+from benchmarks.record import ROOT, code_of
+from literate.results import files
 
 
 def main() -> None:
     r"""Print the results that are here, with what has changed since."""
-    for path in sorted((ROOT / "results").glob("*.json")):
-        result = json.loads(path.read_text(encoding="utf-8"))
-        state = ", ".join(changed(path)) or "nothing"
-        print(f"{path.relative_to(ROOT)}  {result['made']}  {result['command']}")
-        print(f"    changed since: {state}")
+    code = code_of(ROOT)
+    for path, result in files.read(ROOT, "results").items():
+        print(f"{path}  {result.made}  {result.command}")
+        print(f"    changed since: {', '.join(code.changed(result)) or 'nothing'}")
 
 
 if __name__ == "__main__":

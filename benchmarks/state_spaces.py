@@ -42,15 +42,6 @@ from labml_nn.transformers.fused_attention import FusedAttention
 
 SEEDS, SEQ_LEN, STEPS, TASK_STEPS, WIDTH = (1, 2, 3), 64, 500, 400, 32
 FURTHEST = (4, 8, 16, 32, 64)  # dots since the last letter: at most so many
-SOURCES = [
-    "labml_nn/state_spaces/mamba.py",
-    "labml_nn/state_spaces/mamba2.py",
-    "labml_nn/state_spaces/letters_experiment.py",
-    "labml_nn/state_spaces/text_experiment.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/fused_attention.py",
-]
 TASK: dict[str, Callable[[], nn.Module]] = {
     "fixed": lambda: fixed_mamba(WIDTH, WIDTH),
     "mamba": lambda: Mamba(WIDTH, WIDTH),
@@ -276,7 +267,6 @@ def report(found: dict[str, Any]) -> Report:
 
 EXPERIMENT = Experiment(
     title="Mamba and Mamba-2: letters among dots, and small language models",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 2, "TASK_STEPS": 2, "TURNS": 2},

@@ -11,20 +11,6 @@ from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.tables import column, table
 from labml_nn.course.train_here import STEPS, train_here
 
-SOURCES = [
-    "labml_nn/course/one_attention.py",
-    "labml_nn/course/steps.py",
-    "labml_nn/course/train_here.py",
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/feed_forward.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/models.py",
-    "labml_nn/transformers/modern/model.py",
-    "labml_nn/transformers/positional_encoding.py",
-]
-
 # Without its mask this one is the clearest.
 UNMASKED = "One transformer layer"
 
@@ -77,7 +63,6 @@ def report(runs: dict[str, dict[str, Any]]) -> Report:
 
 EXPERIMENT = Experiment(
     title="Models of the course, half as wide, as a browser trains them",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"TIMES": 0.02},

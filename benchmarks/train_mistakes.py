@@ -22,21 +22,6 @@ EVERY = 4
 DRAWN = ("RightAttention", "MaskUnused", "ViewForSplit", "ScaledByModelWidth", "SoftmaxTwice")
 # What is right in the later rooms, and a mistake of each kind there.
 DRAWN_LATER = (*(one.__name__ for one in LATER), "PairsMixed", "WeightsLeftOut")
-ROOMS = (
-    *("axes", "caches", "decoding", "masks", "model_mistakes", "position_mistakes"),
-    *("projections", "step_mistakes"),
-)
-SOURCES = [
-    "labml_nn/training/data.py",
-    "labml_nn/training/leaks.py",
-    "labml_nn/training/loop.py",
-    *(f"labml_nn/transformers/mistakes/{room}.py" for room in ROOMS),
-    "labml_nn/transformers/mistakes/experiment.py",
-    "labml_nn/transformers/mistakes/one_line.py",
-    "labml_nn/transformers/mistakes/right_attention.py",
-    "labml_nn/transformers/mistakes/right_model.py",
-    "labml_nn/transformers/mistakes/train_here.py",
-]
 
 
 def trained(name: str, seed: int) -> dict[str, Any]:
@@ -81,7 +66,6 @@ def report(runs: Runs) -> Report:
 
 EXPERIMENT = Experiment(
     title=f"Mistakes of the museum in a small model, as a browser trains them: {STEPS} steps",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"STEPS": 2},

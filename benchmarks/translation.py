@@ -47,18 +47,6 @@ from labml_nn.translation.translation_experiment import (
 
 SEEDS = (1, 2, 3)
 STEPS = 500
-FOLDER = "labml_nn/transformers"
-SOURCES = [
-    "labml_nn/training/loop.py",
-    f"{FOLDER}/feed_forward.py",
-    f"{FOLDER}/mha.py",
-    f"{FOLDER}/models.py",
-    f"{FOLDER}/positional_encoding.py",
-    f"{FOLDER}/variants/cross_attention.py",
-    "labml_nn/translation/dates.py",
-    "labml_nn/translation/encoder_decoder.py",
-    "labml_nn/translation/translation_experiment.py",
-]
 
 
 class NoPositions(EncoderDecoder):
@@ -396,7 +384,6 @@ def report(runs: Runs) -> Report:
 
 EXPERIMENT = Experiment(
     title="Dates translated by an encoder and a decoder",
-    sources=SOURCES,
     measure=measure_all,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 4},

@@ -36,13 +36,6 @@ LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 MOST_ROUNDS = 40
 NAMES = ("sequence first", "batch first", "folded heads", "one head at a time")
 KERNEL = "PyTorch's kernel"
-SOURCES = (
-    "labml_nn/transformers/mha.py",
-    *(
-        f"labml_nn/transformers/ways/{name}.py"
-        for name in ("batch_first", "folded_heads", "one_head_at_a_time", "side_by_side")
-    ),
-)
 MIB = 2**20
 
 # A step of a given length: the sequence, forward and backward.
@@ -183,7 +176,6 @@ def measure(runner: Runner) -> Report:
 
 EXPERIMENT = Experiment(
     title="Four ways of writing attention",
-    sources=SOURCES,
     measure=measure,
     small={"LENGTHS": (64, 128), "MOST_ROUNDS": 2},
     threads=None,

@@ -29,15 +29,6 @@ from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.models import TransformerLayer
 
 SEEDS = (1, 2, 3)
-SOURCES = [
-    "labml_nn/training/data.py",
-    "labml_nn/training/loop.py",
-    "labml_nn/transformers/basic/autoregressive_model.py",
-    "labml_nn/transformers/feed_forward.py",
-    "labml_nn/transformers/mha.py",
-    "labml_nn/transformers/models.py",
-    "labml_nn/transformers/positional_encoding.py",
-]
 # What the pictures show: a beginning of eight characters.
 BEGINNING = "First Ci"
 # Training losses are averaged over so many steps for a point of a curve.
@@ -274,7 +265,6 @@ def report(runs: Runs) -> Report:
 
 EXPERIMENT = Experiment(
     title="The classic transformer, whole and without each of its parts",
-    sources=SOURCES,
     measure=measure,
     report=report,
     small={"SEEDS": (1, 2), "STEPS": 4, "EVERY": 2},

@@ -36,6 +36,8 @@ class Settings:
     * `documents` maps hand-written pages that lie elsewhere, such as the changelog, to their pages
     * `notebooks` is where notebooks are written
     * `results` holds the [results](results/records.py) that programs have written
+    * `experiments` names the `packages` that a measurement [may come by](results/made_of.py), and
+      as `runner` the modules of them that run experiments and decide no number
     * `sequels` maps the name of a function to a page: the notebook of a page that defines such a
       function ends with the last part of that page's [notebook](takeaway/notebook.py)
     * `machinery` are patterns of paths, of programs that nobody copies out of their package, so
@@ -52,8 +54,8 @@ class Settings:
       pages
     * `edit` names the package whose pages can be [edited](../page_runner/edit/__init__.py), and
       what stands in for torch
-    * `compare` maps a result to the folder of the site whose page compares its sources with each
-      other: their pages lead there
+    * `compare` maps a result to the folder of the site whose page compares the pages that its
+      tables name: they lead there
     * `differences` names a base class; each class below it [replaces a line](page/differences.py)
       of another one
     * `katex` is the npm package that sets formulas, where the project has it, with those of the
@@ -68,6 +70,7 @@ class Settings:
     documents: Mapping[str, str] = field(default_factory=dict)
     notebooks: str = "notebooks"
     results: str = "results"
+    experiments: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sequels: Mapping[str, str] = field(default_factory=dict)
     machinery: Sequence[str] = ()
     exercises: str = ""

@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from literate.reading import lessons, oracles
 from literate.reading.source import Source, read
 from literate.results import files
 from literate.results.fingerprints import fingerprint
+from literate.results.made_of import Code
 from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway import exercises, feed, twin
@@ -79,6 +81,13 @@ class Site:
     url: str = ""
     results: Mapping[str, Result] = field(default_factory=dict)
 
+    @cached_property
+    def code(self) -> Code:
+        r"""
+        ### What its results are made of
+        """
+        return Code(self.settings.root, **self.settings.experiments)
+
     @property
     def links(self) -> Links:
         r"""
@@ -94,6 +103,7 @@ class Site:
             self.resolves_html,
             self.results,
             self.settings.results,
+            self.code,
         )
 
     @property
@@ -219,7 +229,9 @@ def pages(
     shown = page_models(site.settings, lambda runs: runs.shown(new), kept_pages.background)
     owed = lessons.of_project(site.settings)
     pairs = site.settings.compare.items()
-    compared = {source: there for name, there in pairs for source in links.results[name].sources}
+    compared = {
+        path: there for name, there in pairs for path in _paths(links.results[name], site.sources)
+    }
     with Formulas(katex.folder(site.settings)) as formulas:
         around = context(links, formulas, measured, changes, all_steps)
         for source in chosen:
@@ -258,6 +270,14 @@ def of_all(site: Site) -> Iterator[Problem]:
     yield from exercises.left_over(site.settings, site.sources)
     owed = lessons.of_project(site.settings)
     yield from oracles.left_over(site.sources, site.settings.root, owed)
+
+
+def _paths(result: Result, sources: Mapping[str, Source]) -> set[str]:
+    r"""
+    The pages that the tables of a result name.
+    """
+    cells = {cell for one in result.tables.values() for row in one.rows for cell in row.values()}
+    return {cell for cell in cells if cell in sources}
 
 
 def made_pages(site: Site) -> list[Page]:

@@ -16,10 +16,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.library import definitions
 from benchmarks.library.keeping import Kept, key_of
 from benchmarks.library.progress import Progress
-from benchmarks.record import ROOT, fingerprints, write
+from benchmarks.library.watched import accounted
+from benchmarks.record import ROOT, code_of, write
 from literate.results.fingerprints import fingerprint
 
 # A function at the top of the experiment's module, and its arguments.
@@ -33,14 +33,13 @@ def as_it_is(found: Report) -> Report:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Experiment:
     r"""
-    One question, and how it is answered.
+    One question, and how it is answered. Its arguments have their names: what a result is made of
+    is found by them.
 
     * `title` is that of the result
-    * `sources` are the paths of the lessons that are measured. The file of the experiment is one
-      more; what `library` holds is none.
     * `measure` trains and measures what isn't kept, by the runner it is given
     * `report` makes values, tables and figures of what `measure` returns, if that isn't these
     * `reads` are files that are read and are no code, such as weights
@@ -49,7 +48,6 @@ class Experiment:
     """
 
     title: str
-    sources: Sequence[str]
     measure: Callable[["Runner"], Any]
     report: Callable[[Any], Report] = as_it_is
     reads: Sequence[str] = ()
@@ -71,11 +69,6 @@ class Experiment:
         r"""What records the result again."""
         return f"python -m benchmarks {self.name}"
 
-    @property
-    def all_sources(self) -> list[str]:
-        r"""What the result is about: the lessons, and the definition of the experiment."""
-        return list(dict.fromkeys([*self.sources, f"{self.module.replace('.', '/')}.py"]))
-
     def with_settings(self, settings: Mapping[str, Any]) -> None:
         r"""Change constants of the module; there must be such constants."""
         module = sys.modules[self.module]
@@ -90,15 +83,15 @@ class Experiment:
             import torch
 
             torch.set_num_threads(self.threads)
-        # As they were when the run began: it may take hours.
-        sources = fingerprints(self.all_sources)
         started = time.monotonic()
-        found = self.measure(runner)
+        with accounted(self.module) as sources:
+            found = self.measure(runner)
         seconds = time.monotonic() - started - runner.spent + runner.worth
         return write(
             self.name,
             title=self.title,
             command=self.command,
+            of=self.module,
             sources=sources,
             seconds=seconds,
             root=root,
@@ -126,9 +119,9 @@ class Runner:
         self.settings = dict(settings or {})
         self.processes = processes
         self._before = {
-            path: fingerprint(ROOT / path) for path in definitions.files_of(experiment.module)
+            path: fingerprint(ROOT / path) for path in code_of(ROOT).sources(experiment.module)
         }
-        self._dependencies: dict[Callable, dict[str, str]] = {}
+        self._sources: dict[Callable, dict[str, str]] = {}
         # Seconds that were spent here on runs, and those that all runs have taken by themselves.
         self.spent, self.worth = 0.0, 0.0
 
@@ -182,19 +175,19 @@ class Runner:
     def key(self, job: Job) -> dict[str, Any]:
         r"""All that a run is made of."""
         function, *arguments = job
-        if function not in self._dependencies:
-            also = [*self.experiment.sources, *self.experiment.reads]
-            found = definitions.dependencies(function, also)
+        if function not in self._sources:
+            found = code_of(ROOT).sources_of((function.__module__, function.__name__))
+            found |= {path: fingerprint(ROOT / path) for path in self.experiment.reads}
             changed = [
                 path
                 for path, known in self._before.items()
-                if fingerprint(ROOT / path) != known and {path, f"{path}:reached"} & found.keys()
+                if path in found and fingerprint(ROOT / path) != known
             ]
             if changed:
                 # What is in memory is no longer what the files say.
                 raise SystemExit(f"changed while it runs: {', '.join(changed)}. Begin again.")
-            self._dependencies[function] = found
-        sources = self._dependencies[function]
+            self._sources[function] = found
+        sources = self._sources[function]
         return key_of(sources, [function.__name__, *arguments], self.settings)
 
 

@@ -1,58 +1,29 @@
 r"""The code as it was: commits of the repository, and the files that they had."""
 
+import json
 import subprocess
 import tarfile
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from literate.results.fingerprints import fingerprint
+
+def brought(path: str, sources: Mapping[str, str], root: Path) -> str:
+    r"""The commit that gave a result the sources that it has; the last one, if none did."""
+    found = _said(root, "rev-parse", "HEAD")
+    for commit in _said(root, "log", "--format=%H", "--", path).split():
+        content = _git(root, "show", f"{commit}:{path}")
+        if not content or json.loads(content)["sources"] != sources:
+            break
+        found = commit
+    return found
 
 
-@dataclass(frozen=True)
-class Version:
-    r"""
-    A file as it was.
-
-    * `text` is what it said
-    * `commit` is the last one at which it said that
-    """
-
-    text: str
-    commit: str
-
-
-def versions(path: str, root: Path) -> Iterator[Version]:
-    r"""All versions of a file, the newest first."""
-    for changed, last in _commits([path], root):
-        content = _git(root, "show", f"{changed}:{path}")
-        if content:
-            yield Version(content.decode(), last)
-
-
-def version_with(path: str, known: str, root: Path) -> Version | None:
-    r"""The version of a file that has this fingerprint; None if the history has none."""
-    return next(
-        (one for one in versions(path, root) if _print(path, one.text.encode()) == known), None
-    )
-
-
-def commit_with(sources: Mapping[str, str], root: Path) -> str | None:
-    r"""The last commit at which all files had these fingerprints; None if there is none."""
-    prints: dict[tuple[str, str], str] = {}
-
-    def fits(commit: str, path: str) -> bool:
-        # Most files are the same in many commits: each text is read once.
-        blob = _said(root, "rev-parse", f"{commit}:{path}")
-        if (path, blob) not in prints:
-            prints[path, blob] = _print(path, _git(root, "show", f"{commit}:{path}"))
-        return prints[path, blob] == sources[path]
-
-    for _, commit in _commits(sources, root):
-        if all(fits(commit, path) for path in sources):
-            return commit
-    return None
+def before_changes(paths: Iterable[str], root: Path) -> Iterator[str]:
+    r"""The last commit, and those before each change of one of these files, the newest first."""
+    yield _said(root, "rev-parse", "HEAD")
+    for commit in _said(root, "log", "--format=%H", "--", *paths).split():
+        if before := _said(root, "rev-parse", "--verify", "--quiet", f"{commit}^"):
+            yield before
 
 
 def unpack(commit: str, folder: Path, root: Path, *paths: str) -> None:
@@ -63,26 +34,6 @@ def unpack(commit: str, folder: Path, root: Path, *paths: str) -> None:
     with tarfile.open(packed) as members:
         members.extractall(folder, filter="data")
     packed.unlink()
-
-
-def _commits(paths: Iterable[str], root: Path) -> Iterator[tuple[str, str]]:
-    r"""
-    Commits that change one of the files, the newest first. With each comes the last commit before
-    the next change: there, all other files were nearest to today's.
-    """
-    changed = _said(root, "log", "--format=%H", "--", *paths).split()
-    last = _said(root, "rev-parse", "HEAD")
-    for commit in changed:
-        yield commit, last
-        last = _said(root, "rev-parse", f"{commit}^")
-
-
-def _print(path: str, content: bytes) -> str:
-    r"""The fingerprint of a file with this content."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, Path(path).name)
-        file.write_bytes(content)
-        return fingerprint(file)
 
 
 def _git(root: Path, *arguments: str) -> bytes:

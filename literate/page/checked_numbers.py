@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from literate.page.exhibit import HTML, linked
+from literate.page.exhibit import HTML, MOST_CHANGES, linked
 from literate.page.highlight import told, visible
 from literate.page.links import Links, UnknownTarget
 from literate.reading.markdown import Target
 from literate.reading.notes import Span, literal
 from literate.results import numbers, records
-from literate.results.fingerprints import changed
 from literate.results.records import Figure, Result, Table
 
 
@@ -88,8 +87,9 @@ def checked(text: str, target: Target, path: str, links: Links) -> Number | None
     address = literal(html.escape(links.between(uri, result.uri, quote(place))))
     address = address.replace("&#95;", "_")
     run = [result.command, f"{result.made}", records.machine(result)]
-    names = changed(result, links.pages, links.root)
-    since = f"; changed since: {', '.join(names)}" if names else ""
+    names = links.changed(result)
+    more = [f"{len(names) - MOST_CHANGES} more"] if len(names) > MOST_CHANGES else []
+    since = f"; changed since: {', '.join(names[:MOST_CHANGES] + more)}" if names else ""
     title = literal(told(f"measured by {', '.join(filter(None, run))}{since}"))
     marks = "measured before" if names else "measured"
     link = HTML.link(address, visible(literal(said)), title, marks=marks)

@@ -24,7 +24,6 @@ from literate.page.templates import TEMPLATES
 from literate.reading.notes import Note, Span, literal
 from literate.reading.plain import plain
 from literate.results import records
-from literate.results.fingerprints import changed
 from literate.results.records import Column, Figure, Result, Table
 
 # The macros of the template, as functions.
@@ -33,6 +32,8 @@ HTML: Any = TEMPLATES.get_template("exhibit.html.jinja").module
 LEAST_LETTER = 10
 # In units of a picture: with these, one of the usual width fits the half of a page.
 LEAST_ALONE = 8.5
+# The names of what has changed since a run that one sentence has.
+MOST_CHANGES = 3
 # A little less than the half of a page, in pixels.
 BROAD = 548
 
@@ -246,26 +247,33 @@ def run_of(result: Result, place: str, at: Spot) -> str:
     return HTML.run(command, result.made, escaped(machine), data)
 
 
-def since(result: Result, at: Spot) -> str:
+def since(result: Result, at: Spot, most: int = MOST_CHANGES) -> str:
     r"""
     ## What has changed since a run
 
-    Nothing, or a sentence as HTML.
+    Nothing, or a sentence as HTML, with at most so many names.
     """
-    names = changed(result, at.links.pages, at.links.root)
+    names = at.links.changed(result)
     if not names:
         return ""
-    return HTML.outdated([file_link(name, at) for name in names], names == [at.path])
+    shown = [file_link(name, at) for name in names[:most]]
+    more = len(names) - most
+    return HTML.outdated([*shown, f"{more} more"] if more > 0 else shown)
 
 
 def file_link(name: str, at: Spot) -> str:
     r"""
     ## A file, with a link to its page if it has one
+
+    Or a definition of it, as `attention.py:Attention`.
     """
+    path, _, definition = name.partition(":")
     shown = HTML.code(escaped(posixpath.basename(name)))
-    if name not in at.links.pages:
+    if path not in at.links.pages:
         return shown
-    address = at.links.between(at.uri, at.links.uris[name])
+    address = at.links.between(at.uri, at.links.uris[path])
+    if at.links.pages[path].definition_named(definition):
+        address += f"#{quote(definition)}"
     return HTML.link(html.escape(address), shown, html.escape(told(name)))
 
 

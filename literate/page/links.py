@@ -24,6 +24,7 @@ from literate.reading.notes import anchors
 from literate.reading.plain import seen
 from literate.reading.rows import rows
 from literate.reading.source import Source
+from literate.results.made_of import Code
 from literate.results.records import Result, UnknownResult
 
 
@@ -49,6 +50,7 @@ class Links:
       MkDocs, which resolves those in Markdown only, does not
     * `results` are the [results](../results/records.py) by the path of their file from the root,
       and `recorded` is the folder that these files are in
+    * `code` is what the results are [made of](../results/made_of.py)
     * `shown_on` is the page that notes of another page are shown on, where they are: addresses are
       seen from there
     """
@@ -61,6 +63,7 @@ class Links:
     resolves_html: bool = False
     results: Mapping[str, Result] = field(default_factory=dict)
     recorded: str = "results"
+    code: Code | None = None
     shown_on: str = ""
 
     def resolve(self, path: str, target: str) -> str:
@@ -102,6 +105,12 @@ class Links:
         if self.shown_on:
             return self.shown_on
         return self.uris[path] if path in self.uris else self.documents[path]
+
+    def changed(self, result: Result) -> list[str]:
+        r"""
+        ### What has changed since a result was measured
+        """
+        return (self.code or Code(self.root)).changed(result, self.pages)
 
     def is_result(self, linked: str) -> bool:
         r"""

@@ -9,10 +9,11 @@ with what is needed to do it again: the command, the day, the machine, and what 
 """
 
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from literate.page.exhibit import (
     HTML,
+    MOST_CHANGES,
     Found,
     Spot,
     caption_of,
@@ -27,10 +28,16 @@ from literate.page.page import Page
 from literate.page.templates import TEMPLATES, stated
 from literate.reading.notes import literal
 from literate.results import records
-from literate.results.fingerprints import changed
+from literate.results.made_of import by_names
 from literate.results.records import Result
 
 TITLE = "Results"
+# How a change was shown to change nothing.
+HOW = {
+    "small": "run in a small way with both codes",
+    "cpu": "what a CPU can tell was measured again",
+    "sample": "a sample was measured again",
+}
 # A description is shown in one or two lines.
 MOST = 180
 SUMMARY = "What was measured, by which commands, when, and on which machines."
@@ -62,7 +69,8 @@ def page_of(result: Result, links: Links) -> Page:
         ("Command", HTML.code(escaped(result.command))),
         ("Day", escaped(result.made)),
         ("Machine", escaped(records.machine(result))),
-        ("Measured", ", ".join(file_link(source, at) for source in result.sources)),
+        ("Measured", _sources(result, at)),
+        ("Verified", _verified(result)),
         ("File", HTML.link(data, HTML.code(escaped(result.path)), download=True)),
     ]
     parts = []
@@ -79,7 +87,7 @@ def page_of(result: Result, links: Links) -> Page:
         summary = f"{result.title}: measured on {result.made}."
     files = {result.path: result.text}
     facts = [(name, value) for name, value in facts if value]
-    content = {"facts": facts, "text": since(result, at), "parts": parts}
+    content = {"facts": facts, "text": since(result, at, most=1000), "parts": parts}
     return _page(result.uri, result.title, summary, files, **content)
 
 
@@ -95,8 +103,7 @@ def overview(links: Links) -> Page:
             HTML.code(escaped(result.command)),
             escaped(result.made),
             escaped(records.machine(result)),
-            ", ".join(file_link(source, at) for source in changed(result, links.pages, links.root))
-            or "nothing",
+            _listed(links.changed(result), at) or "nothing",
         ]
         for result in links.results.values()
     ]
@@ -118,6 +125,41 @@ def _page(
     told = {"title": stated(title), "summary": stated(summary), "heading": literal(title)}
     markdown = TEMPLATES.get_template("result.md.jinja").render(told | content)
     return Page(uri, title, summary, markdown, files, ())
+
+
+def _listed(names: Sequence[str], at: Spot) -> str:
+    shown = [file_link(name, at) for name in names[:MOST_CHANGES]]
+    more = len(names) - len(shown)
+    return ", ".join([*shown, f"{more} more"] if more else shown)
+
+
+def _sources(result: Result, at: Spot) -> str:
+    r"""
+    What the run could come by: the files, and the names in each.
+    """
+    named = by_names(result.sources)
+    if not named:
+        return ", ".join(file_link(path, at) for path in result.sources)
+    lines = [
+        f"{file_link(path, at)} {escaped(' '.join(named.get(path, ())))}".strip()
+        for path in result.sources
+    ]
+    count = sum(map(len, named.values()))
+    return HTML.files(f"{count} definitions in {len(lines)} files", lines)
+
+
+def _verified(result: Result) -> str:
+    r"""
+    What was shown since, without measuring again.
+    """
+    told = []
+    for one in result.verified:
+        what = "definitions" if "differing" in one else "files"
+        count = len(one.get("differing", one.get("files", ())))
+        how = HOW[one.get("by", "small")]
+        same = f"{one['cells']} numbers and texts are the same"
+        told.append(f"{one['day']}, after a change of {count} {what}: {how}, {same}")
+    return escaped("; ".join(told))
 
 
 def _values(result: Result) -> str:

@@ -10,6 +10,8 @@ summary: What the names in code stand for, and what a definition needs.
 * [order](order.py): an order in which copied definitions can run.
 * [closure](closure.py): what a definition needs, from everywhere in its package, in an order that
   runs.
+* [shapes](shapes.py): what a statement does, without how it is written down.
+* [reach](reach.py): which definitions a run can come by, each with the hash of what it does.
 * [references](references.py): a name in code leads to what it stands for, found by scopes and
   imports, not by its text.
 * [pytorch](pytorch.py): the names of PyTorch lead to its documentation.

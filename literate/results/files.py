@@ -101,6 +101,7 @@ def parse(data: bytes, path: str, text_of: Pictures, store: Path | None = None) 
     return Result(
         **known,
         path=path,
+        of=content.get("of", ""),
         title=content.get("title", ""),
         values=content.get("values", {}),
         tables={name: _table(table) for name, table in content.get("tables", {}).items()},
@@ -115,6 +116,7 @@ def parse(data: bytes, path: str, text_of: Pictures, store: Path | None = None) 
             for name, figure in content.get("figures", {}).items()
         },
         text=text,
+        verified=content.get("verified", ()),
     )
 
 

@@ -1,31 +1,31 @@
 r"""
 ---
 title: Fingerprints
-summary: Whether a file is still what a run was made of.
+summary: Whether a file is still what it was.
 ---
 
-A [result](records.py) names the files that were measured, each with its fingerprint. That of a
-Python file is made of its code alone: a page may speak of what was measured on it, and is still the
-page that was measured.
+What is kept of a file's code, such as the graph of a model, must not outlive it. The fingerprint of
+a Python file is made of its code alone: its notes may speak of what was made of it. For what a
+measurement depends on there is a finer answer: the [definitions](made_of.py) that it comes by.
 """
 
 import ast
 import hashlib
-from collections.abc import Mapping
+import json
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from literate.problems import LiterateError
 from literate.reading.source import Source, parse
-from literate.results.records import Result
 
 
 def fingerprint(file: Path) -> str:
     r"""
-    ## What a run depends on in a file
+    ## What tells that a file has changed
 
-    The beginning of a hash. Until a file is changed, it is read once.
+    The beginning of a hash. That of a file of results is made of what was found: it may say more
+    about its run, and be drawn in another way. Until a file is changed, it is read once.
     """
     told = file.stat()
     return _of_file(file, told.st_mtime_ns, told.st_size)
@@ -34,6 +34,8 @@ def fingerprint(file: Path) -> str:
 @lru_cache(maxsize=1024)
 def _of_file(file: Path, changed: int, size: int) -> str:
     data = file.read_bytes()
+    if file.suffix == ".json" and b'"schema"' in data:
+        data = _numbers(data)
     if file.suffix == ".py":
         try:
             return of_source(parse(data.decode(), file.as_posix()))
@@ -73,17 +75,14 @@ def _is_note(node: Any, noted: set[int]) -> bool:
     return is_text and node.lineno in noted
 
 
-def changed(result: Result, sources: Mapping[str, Source], root: Path) -> list[str]:
+def _numbers(data: bytes) -> bytes:
     r"""
-    ## What is no longer as it was measured
-
-    The files that have changed since the run, or are gone. `sources` are those that were read.
+    What a file of results has found: not by which code, and not how it is drawn.
     """
-    return [path for path, known in result.sources.items() if _print(path, sources, root) != known]
-
-
-def _print(path: str, sources: Mapping[str, Source], root: Path) -> str:
-    if path in sources:
-        return sources[path].once(of_source)
-    file = root / path
-    return fingerprint(file) if file.is_file() else ""
+    content = json.loads(data)
+    figures = {
+        name: {key: one for key, one in figure.items() if key != "picture"}
+        for name, figure in content.get("figures", {}).items()
+    }
+    found = [content.get("values", {}), content.get("tables", {}), figures]
+    return json.dumps(found, sort_keys=True).encode()

@@ -100,8 +100,9 @@ class Result:
 
     * `path` is the file, from the root of the project
     * `command` is what was run, and `made` the day
-    * `machine` says what it ran on, and `sources` the [fingerprint](fingerprints.py) of each file
-      that was measured
+    * `machine` says what it ran on
+    * `of` is the module that measures, and `sources` what it [came by](made_of.py) then
+    * `verified` tells of [changes](made_of.py) since then that were shown to change nothing
     * `text` is all of the file
     """
 
@@ -110,11 +111,13 @@ class Result:
     command: str
     made: str
     machine: Mapping[str, str | int | float | None]
+    of: str
     sources: Mapping[str, str]
     values: Mapping[str, Any]
     tables: Mapping[str, Table]
     figures: Mapping[str, Figure]
     text: str = field(repr=False)
+    verified: Sequence[Mapping[str, Any]] = ()
 
     @property
     def uri(self) -> str:

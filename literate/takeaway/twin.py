@@ -28,6 +28,7 @@ from literate.reading.plain import plain
 from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 from literate.results import records
+from literate.results.made_of import by_names
 from literate.results.records import Result
 from literate.takeaway.addresses import with_addresses
 
@@ -124,11 +125,14 @@ def of_result(result: Result, links: Links) -> str:
 
     All values and tables, number by number as they are in the file; the figures by their titles.
     """
+    named = by_names(result.sources)
     facts = {
         "Command": f"`{result.command}`",
         "Day": result.made,
         "Machine": records.machine(result),
-        "Measured": ", ".join(f"`{source}`" for source in result.sources),
+        "Measured": "; ".join(
+            " ".join([f"`{source}`", *named.get(source, ())]) for source in result.sources
+        ),
         "File": f"[{result.path}]({relative(folder(result.uri), result.path)})",
     }
     parts = [f"# {result.title}", "\n".join(f"* {name}: {said}" for name, said in facts.items())]

@@ -159,7 +159,6 @@ def test_the_sources_are_printed_whose_code_has_changed_or_that_are_gone(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(stale, "ROOT", root)
-    monkeypatch.setattr(record.changed, "__defaults__", (root,))
     began = write(root)["sources"]
     head = f"results/trial.json  {date.today().isoformat()}  python trial.py\n    changed since: "
 

@@ -243,16 +243,16 @@ def test_a_page_that_has_changed_since_says_so(tmp_path: Path) -> None:
     assert not exhibit_of(written(note, tmp_path, sources=known)).texts(OUTDATED)
     old = {"pkg/a.py": "0" * 16}
     one = written(note, tmp_path, sources=old)
-    assert exhibit_of(one).text(OUTDATED) == "This page has changed since this run."
+    assert exhibit_of(one).text(OUTDATED) == "Measured before a change of a.py."
     link = rendered(one.markdown).links["1.55"]
     assert link["class"] == "measured before"
     assert link["title"].endswith("; changed since: pkg/a.py")
     one = written(note, tmp_path, sources=old | {"b.txt": "0", "gone.py": "0"})
     found = exhibit_of(one)
-    assert found.text(OUTDATED) == "a.py, b.txt and gone.py have changed since this run."
+    assert found.text(OUTDATED) == "Measured before a change of a.py, b.txt and gone.py."
     assert found.links["a.py"]["href"] == "./"
     one = by_hand("[Time](results/trials.json#figures.time)", tmp_path, sources=old)
-    assert exhibit_of(one).text(OUTDATED) == "a.py has changed since this run."
+    assert exhibit_of(one).text(OUTDATED) == "Measured before a change of a.py."
 
 
 def test_texts_of_results_show_as_what_they_are(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_result_has_a_page_and_all_are_listed(tmp_path: Path) -> None:
         assert found.values("id").count(place) == 1
     assert [row for row in found.cells if row[0] == "steps"] == [["steps", "12,345"]]
     assert found.links["a.py"]["href"] == "../../a/"
-    assert found.text(OUTDATED).startswith("a.py has changed since this run.")
+    assert found.text(OUTDATED).startswith("Measured before a change of a.py.")
     assert len(VALUES) + len(TABLE["rows"]) < len(found.cells)
     found = rendered(overview.markdown)
     assert found.links["Trials"]["href"] == "trials/"
