@@ -8,7 +8,8 @@ accused would be a mistake of the tests, and so would a wrong one whose mistake 
     python -m benchmarks.gpu_museum               # on a machine with a CUDA GPU; a minute
     python -m benchmarks.gpu_museum --device cpu  # anywhere, in some minutes; it writes nothing
 
-The first one writes results/gpu_museum.json.
+The first one writes results/gpu_museum.json. After a change of the tests, `python -m benchmarks
+verify gpu_museum` compares the verdicts on a CPU with those of the record, and no times.
 """
 
 import argparse
@@ -203,6 +204,14 @@ def tested_in(precision: str, device: torch.device) -> dict[str, Any]:
         row["named"] += bool(expected) and as_expected
         print(f"{precision}, {name}: {'as expected' if as_expected else found}", flush=True)
     return row
+
+
+def again(known: dict[str, Any]) -> dict[str, Any]:
+    r"""The verdicts on a CPU, beside those that were recorded on a GPU, for `verify`."""
+    rows = [tested_in(precision, torch.device("cpu")) for precision in PRECISIONS]
+    recorded = known["tables"]["precisions"]["rows"]
+    uncompared = ["seconds", "values.gpu", "values.torch"]
+    return {"by": "cpu", "then": recorded, "now": rows, "uncompared": uncompared}
 
 
 def record(rows: list[dict[str, Any]], sources: Mapping[str, str], seconds: float) -> None:

@@ -119,7 +119,8 @@ def replace(path: Path, text: str) -> None:
 
 def code_of(root: Path = ROOT) -> Code:
     r"""The code below `root`, as results are made of it."""
-    return Code(root, **load(ROOT).experiments)
+    told = load(ROOT).experiments
+    return Code(root, told["packages"], told["runner"])
 
 
 def fingerprints(sources: Iterable[str], root: Path = ROOT) -> dict[str, str]:

@@ -124,7 +124,8 @@ def ran(words: list[str], root: Path, folder: str, first: str, more: Mapping[str
     Path(folder, FIRST_FILE).write_text(first, encoding="utf-8")
     there = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([folder, str(root)]),
+        # What is there already may name another release of a library.
+        "PYTHONPATH": os.pathsep.join([folder, str(root), os.environ.get("PYTHONPATH", "")]),
         "PYTHONHASHSEED": "0",
         # More threads add up in another order.
         "OMP_NUM_THREADS": "1",

@@ -86,7 +86,8 @@ class Site:
         r"""
         ### What its results are made of
         """
-        return Code(self.settings.root, **self.settings.experiments)
+        told = self.settings.experiments
+        return Code(self.settings.root, told.get("packages", ()), told.get("runner", ()))
 
     @property
     def links(self) -> Links:

@@ -162,7 +162,8 @@ class Part:
         computed: list[str] = []
         everything = members = False
         for statement in plain:
-            chained, behind = {}, set()
+            chained: dict[tuple[int, int], tuple[str, ...]] = {}
+            behind: set[int] = set()
             for node in ast.walk(statement):
                 if isinstance(node, ast.Attribute):
                     attributes.add(node.attr)
@@ -190,9 +191,9 @@ class Part:
                         members |= HOLE in given[1]
                     members |= called in ("vars", "getmembers")
             for use in uses(statement):
-                after = chained.get((use.line, use.column), ())
-                if after:
-                    chains.add((use.name, *after))
+                behind_it = chained.get((use.line, use.column), ())
+                if behind_it:
+                    chains.add((use.name, *behind_it))
                 else:
                     names.add(use.name)
         return Facts(
@@ -466,15 +467,21 @@ def reach(ours: Ours, roots: Iterable[Unit], said: Iterable[str] = ()) -> Reach:
             read |= facts.attributes
             texts |= facts.texts
         waiting = [
-            (module, name)
+            unit
             for module in values
-            for name in ours.part(module).statements.keys() | ours.part(module).imports.keys()
+            for name in _names(ours, module)
             if name in read or module in open_to_all
-            for module, name in ours.resolve(module, name)
-            if (module, name) not in found.units and ours.part(module)
+            for unit in ours.resolve(module, name)
+            if unit not in found.units and ours.part(unit[0])
         ]
         waiting += _named(found, texts)
     return found
+
+
+def _names(ours: Ours, module: str) -> set[str]:
+    r"""All that a module binds."""
+    part = ours.part(module)
+    return {*part.statements, *part.imports} if part else set()
 
 
 def _top(module: str) -> str:

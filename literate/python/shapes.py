@@ -52,9 +52,9 @@ def is_text(node: Any) -> bool:
     r"""
     ## Whether it is a docstring, or a text that stands alone
     """
-    value = getattr(node, "value", None)
-    alone = isinstance(node, ast.Expr) and isinstance(value, ast.Constant)
-    return alone and isinstance(value.value, str)
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+        return False
+    return isinstance(node.value.value, str)
 
 
 class _Bare(ast.NodeTransformer):

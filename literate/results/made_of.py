@@ -180,7 +180,7 @@ def roots(part: Part, keywords: Iterable[str]) -> list[Unit]:
 
     With the names in its definition.
     """
-    wanted = [one for one in keywords_of(part) if one.arg in keywords]
+    wanted = [one for one in keywords_of(part) if one.arg in {*keywords}]
     return [(part.name, use.name) for one in wanted for use in uses(ast.Expr(one.value))]
 
 
