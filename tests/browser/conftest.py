@@ -151,12 +151,12 @@ def plain(browser: Browser) -> Iterator[Page]:
         yield context.new_page()
 
 
-# Each colour and each width once; the other pairs come with `make check`.
-SCREENS = ["light 1400", "dark 400"]
-FURTHER = [pytest.param(one, marks=pytest.mark.whole) for one in ("light 400", "dark 1400")]
+def further(*values: Any) -> list[Any]:
+    r"""More values for a test, with which `make whole` runs it, too."""
+    return [pytest.param(one, marks=pytest.mark.whole) for one in values]
 
 
-@pytest.fixture(params=[*SCREENS, *FURTHER])
+@pytest.fixture(params=["dark 400", *further("light 400", "light 1400", "dark 1400")])
 def screen(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     r"""A page on a wide and a narrow screen, light and dark; nothing may go wrong on it."""
     scheme, width = request.param.split()

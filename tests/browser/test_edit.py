@@ -244,6 +244,7 @@ def test_a_line_that_the_reader_writes_is_judged_and_its_mistake_is_named(
     assert "failed" in line_of(page, "self.get_score(").get_attribute("class").split()
 
 
+@pytest.mark.whole
 def test_a_bug_is_not_lit_and_it_is_mended(page: Page, address: str) -> None:
     page.goto(address + MHA)
     page.get_by_role("button", name="Mend a bug in causal_mask").click()
@@ -266,6 +267,7 @@ def test_a_bug_is_not_lit_and_it_is_mended(page: Page, address: str) -> None:
     expect(page.locator(".editor")).to_have_count(1)
 
 
+@pytest.mark.whole
 def test_the_next_page_finds_python_in_the_cache(
     page: Page, guarded_site: tuple[str, list[str]]
 ) -> None:
@@ -493,6 +495,7 @@ class Model(nn.Module):
 """
 
 
+@pytest.mark.whole
 def test_a_whole_model_is_pasted_and_each_of_its_classes_can_be_tested(
     page: Page, address: str
 ) -> None:
@@ -537,6 +540,7 @@ def test_a_model_trains_and_its_curve_lies_on_the_recorded_one(
     assert len(known) == len([step for step in lines["A learned table of pairs"] if step <= 20])
 
 
+@pytest.mark.whole
 def test_a_mistake_trains_below_its_exhibit_over_the_right_curve(
     page: Page, address: str, repository: Path
 ) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from tests.browser.conftest import MHA, addresses_asked, barriers, low, model_of
+from tests.browser.conftest import MHA, addresses_asked, barriers, further, low, model_of
 
 TEXT = "But soft, what light through yonder window"
 BEGIN = "Step through the recorded run"
@@ -82,7 +82,7 @@ def told(page: Page, selector: str) -> list[tuple[str, float]]:
     return pairs
 
 
-@pytest.mark.parametrize("path", [MHA, "transformers/modern/attention/"])
+@pytest.mark.parametrize("path", ["transformers/modern/attention/", *further(MHA)])
 def test_next_characters_and_loss_are_those_of_torch(
     page: Page, address: str, site: Path, path: str
 ) -> None:

@@ -12,7 +12,7 @@ import torch
 from playwright.sync_api import Browser, Locator, Page, expect
 from torch import Tensor
 
-from tests.browser.conftest import WATCH_JUMPS, barriers, build, complaints_of
+from tests.browser.conftest import WATCH_JUMPS, barriers, build, complaints_of, further
 from tests.literate import projects
 
 INTRODUCTION = "\n\n".join(f"{number}. What fills the first screen." for number in range(60))
@@ -146,6 +146,7 @@ def table(page: Page) -> Tensor:
     return torch.tensor([[float(cell) for cell in row] for row in plain])
 
 
+@pytest.mark.whole
 def test_the_other_engine_has_the_same_run(site: Path) -> None:
     projects.succeed(site.parent, "literate", "zensical", "--site-dir", "other")
     sections = [
@@ -410,7 +411,7 @@ def colour(page: Page, sizes: list[int], row: int, column: int) -> list[int]:
     return page.evaluate(COLOUR, [row, column])
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", *further("dark")])
 def test_one_colour_means_one_number_on_the_whole_page(
     browser: Browser, address: str, scheme: str
 ) -> None:
@@ -432,8 +433,11 @@ def test_one_colour_means_one_number_on_the_whole_page(
     assert far[2] >= far[0]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [("light", 1400), ("dark", 400)]
+    + [pytest.param(*one, marks=pytest.mark.whole) for one in (("dark", 1400), ("light", 400))],
+)
 def test_nobody_meets_a_barrier_and_nothing_scrolls_sideways(
     browser: Browser, address: str, scheme: str, width: int
 ) -> None:
@@ -464,7 +468,7 @@ def test_nobody_meets_a_barrier_and_nothing_scrolls_sideways(
     assert found == []
 
 
-@pytest.mark.parametrize("width", [1400, 1100])
+@pytest.mark.parametrize("width", [1100, *further(1400)])
 def test_on_a_wide_screen_the_panel_covers_neither_notes_nor_code(
     browser: Browser, address: str, width: int
 ) -> None:

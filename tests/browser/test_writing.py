@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from playwright.sync_api import Page, expect
 
@@ -101,6 +102,7 @@ def test_unknown_characters_are_said_and_an_empty_prompt_is_refused(
     expect(page.get_by_role("button", name="Stop")).to_be_disabled()
 
 
+@pytest.mark.whole
 def test_it_writes_offline_once_it_is_fetched(page: Page, address: str) -> None:
     asked = addresses_asked(page)
     start(page, address)
