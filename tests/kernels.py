@@ -65,7 +65,9 @@ class Kernels:
         from nbclient.exceptions import CellExecutionError
 
         kernel = _Kernel(self.folder)
-        runner = NotebookClient(notebook, km=kernel, timeout=SECONDS)
+        # What a busy machine sends late is waited for, too: four seconds are usual.
+        late = {"startup_timeout": SECONDS, "iopub_timeout": SECONDS}
+        runner = NotebookClient(notebook, km=kernel, timeout=SECONDS, **late)
         try:
             # What a cell raises is an output. A loop of our own is closed.
             with suppress(CellExecutionError):

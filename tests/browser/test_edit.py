@@ -322,6 +322,7 @@ def test_the_editor_is_usable_on_every_screen(screen: Page, address: str) -> Non
     expect(screen.get_by_role("button", name=re.compile("^Edit"))).to_be_focused()
 
 
+@pytest.mark.whole
 def test_notes_stay_beside_their_lines(page: Page, address: str) -> None:
     opened(page, address + MHA)
     tops = page.locator(".editor .notes .row").evaluate_all(

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import WATCH_JUMPS, addresses_asked, barriers, low
+from tests.browser.conftest import WATCH_JUMPS, addresses_asked, barriers, further, low
 from tests.literate.projects import ROOT
 
 ROWS = json.loads((ROOT / "results/recipes.json").read_text())["tables"]["written"]["rows"]
@@ -27,7 +27,7 @@ def go_on(page: Page, prompt: str) -> str:
     return page.locator(".typed .live").text_content()
 
 
-@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("width", [390, *further(1400)])
 def test_it_is_short_and_something_can_be_done_on_the_first_screen(
     page: Page, address: str, width: int
 ) -> None:

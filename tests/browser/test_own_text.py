@@ -187,6 +187,7 @@ def test_unknown_characters_and_what_is_too_long_are_said(page: Page, address: s
     expect(page.locator(".own-text .loss")).to_contain_text("more than one character")
 
 
+@pytest.mark.whole
 def test_it_works_offline_once_it_is_fetched(page: Page, address: str) -> None:
     asked = addresses_asked(page)
     start(page, address + MHA)
@@ -229,6 +230,7 @@ def test_what_could_not_be_fetched_can_be_tried_again(browser: Browser, address:
         expect(page.locator(".next li")).to_have_count(8)
 
 
+@pytest.mark.whole
 def test_the_worker_ends_with_the_page(page: Page, address: str) -> None:
     start(page, address + MHA)
     (worker,) = page.workers

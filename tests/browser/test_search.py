@@ -1,13 +1,20 @@
 r"""The search of the site, used in a browser: how it opens, what it finds, where it leads."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.browser.conftest import MHA, addresses_asked, barriers, further, wait_for_paint
+from tests.browser.conftest import (
+    MHA,
+    addresses_asked,
+    barriers,
+    complaints_of,
+    further,
+    wait_for_paint,
+)
 
 
 def ask(page: Page, query: str) -> Locator:
@@ -27,6 +34,27 @@ def leave(page: Page) -> None:
     expect(page.locator("dialog[open]")).to_have_count(0)
 
 
+@pytest.fixture(scope="module")
+def shared(browser: Browser, address: str) -> Iterator[Page]:
+    r"""The attention page, for tests that ask and go nowhere."""
+    with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
+        page = context.new_page()
+        complaints = complaints_of(page)
+        page.goto(address + MHA, wait_until="networkidle")
+        yield page
+    assert complaints == []
+
+
+@pytest.fixture
+def asking(shared: Page) -> Page:
+    r"""That page, with its dialogue closed and empty."""
+    if shared.locator("dialog[open]").count():
+        shared.locator("dialog input").fill("")
+        leave(shared)
+    shared.evaluate("document.activeElement.blur()")
+    return shared
+
+
 def titles(results: Locator) -> list[str]:
     r"""What the results are called: the page, and the definition or the heading in it."""
     return results.locator("b").all_inner_texts()
@@ -42,19 +70,19 @@ def test_the_search_is_fetched_once(page: Page, address: str) -> None:
     assert fetched == ["search.js", "search-index.js"]
 
 
-def test_a_key_opens_the_search_and_escape_closes_it(mha: Page) -> None:
+def test_a_key_opens_the_search_and_escape_closes_it(asking: Page) -> None:
     for key in ("/", "/", "Control+k", "Meta+k"):
-        mha.keyboard.press(key)
-        expect(mha.locator("dialog[open] input")).to_be_focused()
-        leave(mha)
+        asking.keyboard.press(key)
+        expect(asking.locator("dialog[open] input")).to_be_focused()
+        leave(asking)
 
 
 def test_a_key_pressed_before_the_closed_dialogue_has_gone_from_the_screen_opens_it(
-    mha: Page,
+    asking: Page,
 ) -> None:
-    ask(mha, "heads")
+    ask(asking, "heads")
     # Closed and pressed in one task: between the two, nothing is drawn and no focus moves.
-    opened = mha.evaluate(
+    opened = asking.evaluate(
         "() => { const dialog = document.querySelector('dialog.search');"
         " const key = new KeyboardEvent('keydown', { key: '/', bubbles: true });"
         " dialog.close(); dialog.querySelector('input').dispatchEvent(key); return dialog.open; }"
@@ -62,10 +90,10 @@ def test_a_key_pressed_before_the_closed_dialogue_has_gone_from_the_screen_opens
     assert opened
 
 
-def test_other_keys_do_not_open_it(mha: Page) -> None:
+def test_other_keys_do_not_open_it(asking: Page) -> None:
     for key in ("Control+/", "Alt+/", "k", "Control+Alt+k", "s"):
-        mha.keyboard.press(key)
-        assert mha.locator("dialog[open]").count() == 0, key
+        asking.keyboard.press(key)
+        assert asking.locator("dialog[open]").count() == 0, key
 
 
 def test_letters_typed_while_the_search_is_loading_are_kept(page: Page, address: str) -> None:
@@ -82,20 +110,20 @@ def test_letters_typed_while_the_search_is_loading_are_kept(page: Page, address:
     assert found[0] == "Multi-Head Attention › MultiHeadAttention.get_scores"
 
 
-def test_the_button_opens_the_search_and_gets_the_focus_back(mha: Page) -> None:
-    button = mha.get_by_role("button", name="Search")
+def test_the_button_opens_the_search_and_gets_the_focus_back(asking: Page) -> None:
+    button = asking.get_by_role("button", name="Search")
     button.focus()
-    mha.keyboard.press("Enter")
+    asking.keyboard.press("Enter")
     # Where there is a field to write in, the key is a sign like any other.
-    mha.keyboard.type("a/b")
-    expect(mha.locator("dialog input")).to_have_value("a/b")
-    mha.keyboard.press("Tab")
-    mha.keyboard.press("Enter")
-    expect(mha.locator("dialog[open]")).to_have_count(0)
+    asking.keyboard.type("a/b")
+    expect(asking.locator("dialog input")).to_have_value("a/b")
+    asking.keyboard.press("Tab")
+    asking.keyboard.press("Enter")
+    expect(asking.locator("dialog[open]")).to_have_count(0)
     expect(button).to_be_focused()
-    ask(mha, "heads")
-    mha.mouse.click(30, 880)
-    expect(mha.locator("dialog[open]")).to_have_count(0)
+    ask(asking, "heads")
+    asking.mouse.click(30, 880)
+    expect(asking.locator("dialog[open]")).to_have_count(0)
 
 
 FIRST = [
@@ -121,26 +149,26 @@ FIRST = [
 ]
 
 
-def test_names_parts_headings_and_terms_are_found_first(mha: Page) -> None:
-    assert [(query, titles(ask(mha, query))[0]) for query, _ in FIRST] == FIRST
+def test_names_parts_headings_and_terms_are_found_first(asking: Page) -> None:
+    assert [(query, titles(ask(asking, query))[0]) for query, _ in FIRST] == FIRST
 
 
-def test_words_of_a_page_are_found_on_the_first_screen(mha: Page) -> None:
-    results = ask(mha, "scaled dot product")
+def test_words_of_a_page_are_found_on_the_first_screen(asking: Page) -> None:
+    results = ask(asking, "scaled dot product")
     assert titles(results)[0] == "Attention, Batch First › ScaledDotProductAttention"
     # Every word has to be there.
-    assert titles(ask(mha, "broadcast silence sa"))[0].endswith("MultiHeadAttention.forward")
-    marks = mha.locator("dialog li").first.locator("mark").all_inner_texts()
+    assert titles(ask(asking, "broadcast silence sa"))[0].endswith("MultiHeadAttention.forward")
+    marks = asking.locator("dialog li").first.locator("mark").all_inner_texts()
     assert {mark.lower() for mark in marks} == {"broadcast", "silence", "sa"}
-    assert ask(mha, "silence zebra").count() == 0
-    assert mha.locator("dialog [role=status]").inner_text() == "No results"
-    row = ask(mha, "einsum").filter(has_text="MultiHeadAttention.get_scores").first
+    assert ask(asking, "silence zebra").count() == 0
+    assert asking.locator("dialog [role=status]").inner_text() == "No results"
+    row = ask(asking, "einsum").filter(has_text="MultiHeadAttention.get_scores").first
     assert row.locator("mark").inner_text() == "einsum"
 
 
-def test_no_result_shows_tex(mha: Page) -> None:
+def test_no_result_shows_tex(asking: Page) -> None:
     for query in ("softmax", "DPO", "RoPE", "perplexity", "gradient", "sum", "log"):
-        shown = ask(mha, query).all_inner_texts()
+        shown = ask(asking, query).all_inner_texts()
         assert shown
         # A backslash, or the braces of an index.
         assert [one for one in shown if re.search(r"\\[a-z]+|[_^]\{", one)] == [], query
@@ -174,7 +202,7 @@ def test_the_dialogue_has_no_barrier(screen: Page, address: str) -> None:
     screen.goto(address + MHA)
     for query in ["", "multi head", "zebra"]:
         ask(screen, query)
-        assert barriers(screen) == []
+        assert barriers(screen, "dialog") == []
 
 
 def test_it_works_below_another_folder_and_with_the_network_cut_or_from_the_disk(

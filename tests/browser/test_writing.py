@@ -113,6 +113,7 @@ def test_it_writes_offline_once_it_is_fetched(page: Page, address: str) -> None:
     page.context.set_offline(False)
 
 
+@pytest.mark.whole
 def test_the_keyboard_alone_does_everything(page: Page, address: str) -> None:
     page.goto(f"{address}{PLACE}", wait_until="networkidle")
     page.get_by_role("button", name=BUTTON).focus()
