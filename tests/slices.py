@@ -24,6 +24,7 @@ PLACES = {
     "tests/": ("rest",),
     "tests/benchmarks/": ("experiments-1", "experiments-2", "experiments-3"),
     "tests/benchmarks/test_fake_gpu.py": ("gpu",),
+    "tests/benchmarks/test_gpu.py": ("gpu",),
     "tests/browser/": ("browser-1", "browser-2"),
     "tests/browser_torch/": ("stand-in-1", "stand-in-2"),
     "tests/labml_nn/": ("lessons",),

@@ -12,6 +12,7 @@ from benchmarks.gpu_table import NOTEBOOK_OF_WHOLE, RESULT, table
 from tests.literate.projects import succeed
 
 
+@pytest.mark.whole
 def test_a_dry_run_goes_through_all_parts(repository: Path) -> None:
     r"""In a process of its own, in which there is a GPU from then on."""
     said = succeed(repository, "benchmarks.gpu", "--dry", "--seconds=0").splitlines()
