@@ -52,6 +52,7 @@ WRONG = {
     "7 3 heads*d_k": "The tensor has four axes, and you gave three axes. The numbers are as many, "
     "but cut into other axes.",
     "7 3": "The tensor has four axes, and you gave two axes.",
+    "7 3 5 2 3": "The tensor has four axes, and you gave five axes.",
     "7 3 5 5": "Not yet: axis 3, counted from 0, isn’t 5.",
     "7 3 head 2": "No axis of this page is called “head”.",
     "": "Type the axes in their order, or choose them.",

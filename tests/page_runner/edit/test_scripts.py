@@ -92,6 +92,13 @@ def test_a_change_finds_its_place_in_a_page_that_has_grown() -> None:
     assert in_node("link", script, given, EDITOR)["lost"] == [[3, ["three"], ["3"]]]
 
 
+def test_what_has_moved_moves_what_comes_after_it() -> None:
+    own = ["x", "new", "new", "new", "a", "b", "x", "c"]
+    given = {"own": "\n".join(own), "parts": [[1, ["a"], ["A"]], [3, ["x"], ["X"]]]}
+    found = in_node("link", "link.changed(given.own, given.parts)", given, EDITOR)
+    assert found == {"text": "\n".join([*own[:4], "A", "b", "X", "c"]), "lost": []}
+
+
 def bound(*calls: tuple[list[int], list[str]]) -> list[Any]:
     r"""What a line has bound to `x`: a shape and numbers for each call, as the worker tells it."""
     found: dict[tuple[int, ...], list[Any]] = {}
