@@ -87,6 +87,9 @@ setup(
             # A page becomes a script, and the script a notebook.
             "jupytext>=1.16",
             "nbformat>=5.10",
+            # A figure of a notebook is a PNG.
+            "pillow>=10",
+            "resvg-py>=0.2",
             "Markdown>=3.6",
             # What reads the notes, and the rules of it for footnotes and for questions.
             "markdown-it-py>=4",

@@ -30,9 +30,12 @@ from literate.reading.count import table
 from literate.reading.source import Source
 from literate.site import Site
 from literate.takeaway import notebooks
+from literate.takeaway.addresses import Addresses, of_site
 from literate.takeaway.licence import of_project
 from literate.takeaway.notebook import script
-from literate.takeaway.notebook_cells import has_notebook
+from literate.takeaway.notebook_cells import has_notebook, no_png
+from literate.takeaway.rasters import Rasters
+from literate.takeaway.repository import address
 from literate.takeaway.snippet import snippets
 
 PATHS = click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -185,8 +188,21 @@ def _notebooks(paths: Sequence[str], out: Path | None, check: bool, scripts: boo
     known = loaded.settings
     sources = by_module(loaded.sources.values())
     modules = [module_name(source.path) for source in _choose(loaded, paths)] if paths else None
-    out = out or Path(os.path.relpath(known.root / known.notebooks))
-    built = notebooks.build_all(sources, out, known, modules, _say)
+    committed = known.root / known.notebooks
+    png = Rasters(loaded.results, committed).of
+
+    # Those of the repository are the same on every machine, so they have no addresses.
+    here = {"site": os.environ.get("SITE_URL", ""), "repository": address(known.root)}
+    given = here if out and out.resolve() != committed.resolve() else {}
+
+    def addresses(path: Path) -> Addresses:
+        told = notebooks.told_by(path) if check else given
+        return of_site(known, loaded.uris, told.get("site") or "", told.get("repository"))
+
+    out = out or Path(os.path.relpath(committed))
+    built = notebooks.build_all(
+        sources, out, known, modules, _say, addresses, loaded.results, no_png if check else png
+    )
     if not built:
         _say("None of these pages has an example() or a notebook() to run; no notebook was made.")
     if check:
@@ -212,7 +228,7 @@ def _script(file: str) -> None:
         raise LiterateError([Problem(file, 1, sentence)])
     package = by_module(loaded.sources.values())
     module = module_name(sources[0].path)
-    print(script(package, module, settings=loaded.settings), end="")
+    print(script(package, module, settings=loaded.settings, results=loaded.results), end="")
 
 
 @_commands.command("snippet", help="Print a definition of FILE with all that it needs.")

@@ -209,7 +209,7 @@ def pages(
     The problems of a page come with it: those of its notes, and those against the conventions.
     """
     links = site.links
-    page_files = PageFiles(site.settings, site.sources.values(), site.uris, site.url)
+    page_files = PageFiles(site.settings, site.sources.values(), site.uris, site.url, site.results)
     references = network(site.sources.values())
     setting = site.settings.differences
     by_class = differences.find(site.sources, references, setting)

@@ -81,7 +81,12 @@ def test_lessons_never_import_machinery() -> None:
         ({"torch"}, ["literate/measuring/measured_run.py"]),
         ({"mkdocs"}, ["literate/engines/plugin.py"]),
         # Where charts are drawn; what needs none does without.
-        ({"matplotlib"}, ["literate/results/charts.py", "literate/results/drawing.py"]),
+        (
+            {"matplotlib"},
+            ["literate/results/charts.py", "literate/results/drawing.py"]
+            # Its letters.
+            + ["literate/takeaway/rasters.py"],
+        ),
         # Neither the pages nor what trains them.
         ({"labml_nn"} | TRAINING - {"matplotlib"}, []),
     ],

@@ -18,6 +18,7 @@ The first is a number that is compared with the file whenever the page is writte
 paragraph of its own, becomes the figure. Both are ordinary links for a reader of the repository.
 """
 
+import json
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from literate.results.pictures import of_chart
+from literate.results.pictures import digest, of_chart
 
 # A sentence that lists more names than this lists none of them.
 MOST_NAMES = 8
@@ -91,6 +92,15 @@ class Figure:
         A [chart](pictures.py#of_chart) is drawn when it is asked for.
         """
         return of_chart(self.chart, self.name, self.store) if self.chart else self.drawn
+
+    @property
+    def digest(self) -> str:
+        r"""
+        ### What tells it from any other figure
+
+        By its numbers, however they are drawn; by its shapes, if there are no numbers.
+        """
+        return digest(json.dumps(self.chart, sort_keys=True) if self.chart else self.drawn)
 
 
 @dataclass(frozen=True)

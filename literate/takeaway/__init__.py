@@ -13,6 +13,8 @@ summary: Snippets and notebooks that run by themselves.
 * [feed](feed.py): new pages, for readers of feeds.
 * [notebook_cells](notebook_cells.py): definitions, notes and the body of a function become the
   cells of a notebook.
+* [carried](carried.py): the figures and tables of a note, in Markdown.
+* [rasters](rasters.py): a figure becomes a PNG.
 * [exercises](exercises.py): a hole for a line of the page, and a cell that judges what fills it.
 * [takes](requirements.py): the packages, the minutes and the memory of a notebook, for its head.
 * [notebook](notebook.py): a page becomes a notebook that runs anywhere, without this repository.

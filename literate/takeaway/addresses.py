@@ -7,8 +7,8 @@ summary: Where the links of a note lead when the note has left its file.
 In a file, `[attention](mha.py#MultiHeadAttention)` leads to the file beside it. A notebook lies
 somewhere else, so its links need full addresses: of the page, if the site's is known, else of the
 file in the repository. Where neither is known, a link becomes its text: a dead link is worse than
-none. And a paragraph that is a link to a [figure or a table](../page/exhibit.py) goes, for its text
-is nothing without it.
+none. A paragraph that is a link to a [figure or a table](../page/exhibit.py) becomes what it
+[shows](carried.py).
 """
 
 import posixpath
@@ -17,15 +17,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol
+from urllib.parse import unquote
 
-from literate.page.exhibit import alone
+from literate.page.exhibit import Exhibit, alone
+from literate.page.links import folder
 from literate.python.statements import module_name
 from literate.reading.markdown import Target
 from literate.reading.notes import Note
 from literate.reading.source import Source
+from literate.results.records import Result
+from literate.settings import Settings
+from literate.takeaway.carried import shown
 from literate.takeaway.repository import BRANCH
 
 _EXHIBIT = re.compile(r"\.json#(?:figures|tables)\.")
+NO_RESULTS: Mapping[str, Result] = {}
 
 
 class AddressBook(Protocol):
@@ -54,11 +60,25 @@ class Addresses:
     * `page` gives the address of the page of a module
     * `repository` is the address of the repository, without a slash at its end
     * `notebooks` is the folder in the repository that notebooks are in
+    * `site` is the address of the site, with a slash at its end
+    * `results` is the folder in the repository that results are in
     """
 
     page: Callable[[str], str] | None = None
     repository: str | None = None
     notebooks: str = "notebooks"
+    site: str | None = None
+    results: str = "results"
+
+    @property
+    def told(self) -> dict[str, str]:
+        r"""
+        ### What a notebook says of them in its metadata
+
+        A check builds the notebook again with the same, so it passes on any machine.
+        """
+        known = {"repository": self.repository, "site": self.site}
+        return {name: address for name, address in known.items() if address}
 
     def of_module(self, source: Source, anchor: str = "") -> str | None:
         r"""
@@ -76,6 +96,10 @@ class Addresses:
         r"""
         ### The address of a file of the repository
         """
+        above, name = posixpath.split(path)
+        # A result has a page, with a place for each of its numbers.
+        if self.site and above == self.results and name.endswith(".json"):
+            return f"{self.site}{path.removesuffix('.json')}/#{anchor}".removesuffix("#")
         if self.repository is None:
             return None
         address = f"{self.repository}/blob/{BRANCH}/{path}"
@@ -87,31 +111,80 @@ class Addresses:
 
         None if the repository is not on GitHub, where Colab looks for it.
         """
+        place = self._on_github(notebook)
+        return place and f"https://colab.research.google.com/github/{place}"
+
+    def of_others(self, notebook: str) -> dict[str, str]:
+        r"""
+        ### The addresses that open it elsewhere
+
+        By the names of those who run it, who look on GitHub, too.
+        """
+        place = self._on_github(notebook)
+        if place is None:
+            return {}
+        kaggle = f"https://kaggle.com/kernels/welcome?src=https://github.com/{place}"
+        return {"Kaggle": kaggle, "molab": f"https://molab.marimo.io/github/{place}"}
+
+    def _on_github(self, notebook: str) -> str | None:
         github = "https://github.com/"
         if self.repository is None or not self.repository.startswith(github):
             return None
-        name = self.repository.removeprefix(github)
-        path = f"{self.notebooks}/{notebook}"
-        return f"https://colab.research.google.com/github/{name}/blob/{BRANCH}/{path}"
+        return f"{self.repository.removeprefix(github)}/blob/{BRANCH}/{self.notebooks}/{notebook}"
+
+
+def of_site(
+    settings: Settings, uris: Mapping[str, str], url: str, repository: str | None
+) -> Addresses:
+    r"""
+    ## The addresses of a project
+
+    `uris` are the paths of its pages by those of its sources, and `url` is that of its site.
+    """
+    paths = {module_name(path): uri for path, uri in uris.items()}
+    site = posixpath.join(url, "") if url else None
+    return Addresses(
+        page=(lambda module: posixpath.join(site, folder(paths[module]), "")) if site else None,
+        repository=repository,
+        notebooks=settings.notebooks,
+        site=site,
+        results=settings.results,
+    )
 
 
 def with_addresses(
-    note: Note, path: str, sources: Mapping[str, Source], addresses: AddressBook
+    note: Note,
+    path: str,
+    sources: Mapping[str, Source],
+    addresses: AddressBook,
+    results: Mapping[str, Result] = NO_RESULTS,
 ) -> str:
     r"""
     ## The Markdown of a note, for anywhere
 
-    `path` is the file that the note stands in, `sources` are all modules by their names.
+    `path` is the file that the note stands in, `sources` are all modules by their names, and the
+    figures and tables are those of the `results`.
     """
     by_path = {source.path: source for source in sources.values()}
+
+    def of_page(name: str) -> str | None:
+        return addresses.of_module(by_path[name]) if name in by_path else None
+
+    def exhibited(exhibit: Exhibit) -> str:
+        file, _, anchor = exhibit.target.partition("#")
+        file = posixpath.normpath(posixpath.join(posixpath.dirname(path), file))
+        if file not in results:
+            return ""
+        return shown(exhibit, results[file], unquote(anchor), of_page) or ""
+
     text = "\n".join(note.texts)
-    changed: list[tuple[int, int, str]] = []
     ends = list(accumulate((len(line) + 1 for line in note.texts), initial=0))
-    exhibits = [
-        (ends[first], ends[last] - 1)
+    changed = [
+        (ends[first], ends[last] - 1, exhibited(exhibit))
         for first, last, exhibit in alone(note)
         if _EXHIBIT.search(exhibit.target)
     ]
+    exhibits = [(first, last) for first, last, _ in changed]
     for target in note.parsed.targets:
         if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//", target.text):
             continue
@@ -121,10 +194,10 @@ def with_addresses(
             address = addresses.of_module(by_path[linked], anchor)
         else:
             address = addresses.of_file(linked, anchor)
-        within = [(first, last) for first, last in exhibits if first <= target.start < last]
-        if address is None and within:
-            changed.append((*within[0], ""))
-        elif address is None:
+        # It is there already, as what it shows.
+        if any(first <= target.start < last for first, last in exhibits):
+            continue
+        if address is None:
             changed += _without_link(text, target)
         else:
             changed.append((target.start, target.end, address))

@@ -19,7 +19,7 @@ The same sources give the same bytes, so that a check can compare them.
 
 import json
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
@@ -33,9 +33,10 @@ from literate.reading.notes import Note
 from literate.reading.plain import plain
 from literate.reading.rows import rows
 from literate.reading.source import Source
+from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway import exercises, notebook_cells, requirements
-from literate.takeaway.addresses import Addresses, with_addresses
+from literate.takeaway.addresses import NO_RESULTS, Addresses, with_addresses
 from literate.takeaway.notebook_cells import ENTRY, EXAMPLE, Body, Cell, code_cell, text_cell
 from literate.takeaway.snippet import DISTRIBUTIONS, import_lines, path_of, without
 
@@ -54,13 +55,16 @@ def build(
     module: str,
     addresses: Addresses = UNKNOWN,
     settings: Settings = PLAIN,
+    results: Mapping[str, Result] = NO_RESULTS,
+    png: Callable[[str], str] = notebook_cells.no_png,
 ) -> str:
     r"""
     ## Build a notebook
 
-    Jupytext makes it of its [script](#script). Returns the text of the `.ipynb` file.
+    Jupytext makes it of its [script](#script), and `png` gives its [pictures](rasters.py). Returns
+    the text of the `.ipynb` file.
     """
-    return notebook_cells.written(script(sources, module, addresses, settings))
+    return notebook_cells.written(script(sources, module, addresses, settings, results), png)
 
 
 def script(
@@ -68,6 +72,7 @@ def script(
     module: str,
     addresses: Addresses = UNKNOWN,
     settings: Settings = PLAIN,
+    results: Mapping[str, Result] = NO_RESULTS,
 ) -> str:
     r"""
     ## Build the script of a notebook
@@ -76,6 +81,7 @@ def script(
     * `module` is the page, which has something to run
     * `addresses` are where its links lead
     * `settings` name sequels and [exercises](exercises.py)
+    * `results` are what its figures and tables are of
 
     Raises a [LiterateError](../problems.py#LiterateError) where a copy can't do what the original
     does.
@@ -101,7 +107,7 @@ def script(
         sentence = f"`{own[0].names[0]}` has to be defined before what {module} imports."
         raise LiterateError([Problem(source.path, own[0].line, sentence)])
 
-    page = _Page(sources, module, addresses)
+    page = _Page(sources, module, addresses, results)
     packages = _packages(third_party(needed.outside))
     cells = [*page.introduction(requirements.said(settings, source.path, packages.values()))]
     holes = exercises.exercises(settings, source.path)
@@ -115,6 +121,7 @@ def script(
         )
         cells += [*page.other_pages(before, about, FOLDED), text_cell("## On this page")]
     cells += page.definitions(piece for piece in own if piece != example)
+    sections = page.sections(example)
     cells += page.example(example)
     cells += exercises.cells(own, holes, source.path)
     if after:
@@ -123,7 +130,10 @@ def script(
         )
         cells += page.other_pages(after, about, FOLDED_TOO)
     cells += page.body(entry, body)
-    return notebook_cells.script(cells)
+    # As on the page, results and exercises come after the code.
+    cells += page.text_cells(sections)
+    cells += page.named()
+    return notebook_cells.script(cells, addresses.told)
 
 
 def _is(piece: Piece, module: str, name: str) -> bool:
@@ -210,10 +220,20 @@ class _Page:
     The parts of a notebook, as lists of cells.
     """
 
-    def __init__(self, sources: Mapping[str, Source], module: str, addresses: Addresses) -> None:
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        module: str,
+        addresses: Addresses,
+        results: Mapping[str, Result],
+    ) -> None:
         self.sources = sources
         self.module = module
         self.addresses = addresses
+        self.results = results
+        self.by_path = {source.path: name for name, source in sources.items()}
+        # The pages whose names are no links, since no address is known.
+        self.unlinked: dict[str, None] = {}
 
     def introduction(self, taken: str) -> Iterator[Cell]:
         source = self.sources[self.module]
@@ -228,12 +248,21 @@ class _Page:
                 f"Paper: [{paper['title']}]({paper['link']}), {paper['authors']}, {paper['year']}."
             )
         colab = self.addresses.of_colab(file_name(source, self.module))
+        ways = []
         if colab is not None:
             badge = "https://colab.research.google.com/assets/colab-badge.svg"
-            parts.append(f"[![Open in Colab]({badge})]({colab})")
+            ways.append(f"[![Open in Colab]({badge})]({colab})")
+        if self.addresses.page is not None:
+            ways.append(self.linked("The page, with notes beside the code", self.module))
+        others = self.addresses.of_others(file_name(source, self.module))
+        ways += [f"[{name}]({address})" for name, address in others.items()]
+        if ways:
+            parts.append(" · ".join(ways))
         if taken:
             parts.append(taken)
-        parts.append(f"Made from {self.linked(f'`{path_of(self.module, source)}`', self.module)}.")
+        file = self.addresses.of_file(source.path)
+        path = f"`{path_of(self.module, source)}`"
+        parts.append(f"Made from {f'[{path}]({file})' if file else path}.")
         yield text_cell("\n\n".join(parts))
         yield from self.note(rest, self.module)
 
@@ -249,13 +278,32 @@ class _Page:
             path = path_of(module, source)
             title = title_of(source)
             names = ", ".join(f"`{each}`" for piece in taken for each in piece.names)
-            listed.append(f"* {self.linked(title, module)}, `{path}`: {names}")
+            listed.append(f"* {self.linked(title, module)}{self._where(module)}: {names}")
             code = without(notebook_cells.together(taken), "docstring", "comment")
             cells.append(
                 code_cell(f"#@title {title} ({path})\n{code}".rstrip(), notebook_cells.HIDDEN)
             )
         yield text_cell("\n".join([f"{heading}", "", *listed]), metadata)
         yield from cells
+
+    def _where(self, module: str) -> str:
+        r"""
+        Its notebook, if that can be opened; where no address is known, its file.
+        """
+        source = self.sources[module]
+        colab = self.addresses.of_colab(file_name(source, module))
+        if colab is not None and notebook_cells.has_notebook(source):
+            return f" ([notebook]({colab}))"
+        return "" if self.addresses.of_module(source) else f", `{path_of(module, source)}`"
+
+    def named(self) -> Iterator[Cell]:
+        r"""
+        Where no address is known, the words of a link stay, and its page stands at the end.
+        """
+        others = [self.sources[name] for name in self.unlinked if name != self.module]
+        if others:
+            listed = [f"* {title_of(one)}, `{one.path}`" for one in others]
+            yield text_cell("\n".join(["## Pages that this one names", "", *listed]))
 
     def definitions(self, pieces: Iterable[Piece]) -> Iterator[Cell]:
         r"""
@@ -266,10 +314,11 @@ class _Page:
                 yield code_cell(notebook_cells.together(group))
                 continue
             for piece in group:
-                text = "\n\n".join(self.notes(piece))
-                if text:
-                    yield text_cell(text)
-                yield code_cell(without(piece.text, "docstring"))
+                yield from self.text_cells("\n\n".join(self.notes(piece)))
+                yield self.definition(piece)
+
+    def definition(self, piece: Piece) -> Cell:
+        return code_cell(without(piece.text, "docstring"))
 
     def notes(self, piece: Piece) -> Iterator[str]:
         r"""
@@ -296,15 +345,30 @@ class _Page:
 
     def example(self, piece: Piece | None) -> Iterator[Cell]:
         if piece is not None:
-            yield from self.definitions([piece])
+            yield from self.text_cells(self._in_two(piece)[0])
+            yield self.definition(piece)
             yield code_cell(f"show_shapes({EXAMPLE})")
+
+    def sections(self, piece: Piece | None) -> str:
+        r"""
+        What the example says under headings of its own.
+        """
+        return self._in_two(piece)[1] if piece else ""
+
+    def _in_two(self, piece: Piece) -> tuple[str, str]:
+        text = "\n\n".join(self.notes(piece))
+        note = Note("docstring", 1, tuple(text.split("\n")))
+        headings = [block.first for block in note.parsed.blocks if block.kind == "heading"]
+        end = next((line for line in headings if line > 0), len(note.texts))
+        return "\n".join(note.texts[:end]).strip(), "\n".join(note.texts[end:]).strip()
+
+    def text_cells(self, text: str) -> Iterator[Cell]:
+        return notebook_cells.text_cells(text, self.results)
 
     def body(self, entry: Piece | None, body: Body) -> Iterator[Cell]:
         if entry is None:
             return
-        text = "\n\n".join(self.notes(entry))
-        if text:
-            yield text_cell(text)
+        yield from self.text_cells("\n\n".join(self.notes(entry)))
         if body.form:
             text = f"#@title Settings\n{body.form}".rstrip()
             yield code_cell(text, {"cellView": "form"})
@@ -314,14 +378,18 @@ class _Page:
                 yield code_cell(code)
 
     def note(self, note: Note | None, module: str) -> Iterator[Cell]:
-        text = self.markdown(note, module)
-        if text:
-            yield text_cell(text)
+        yield from self.text_cells(self.markdown(note, module))
 
     def markdown(self, note: Note | None, module: str) -> str:
         if note is None:
             return ""
-        text = with_addresses(note, self.sources[module].path, self.sources, self.addresses)
+        path = self.sources[module].path
+        for target in note.parsed.targets:
+            file = target.text.partition("#")[0]
+            linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), file))
+            if linked in self.by_path and not self.addresses.of_module(self.sources[module]):
+                self.unlinked[self.by_path[linked]] = None
+        text = with_addresses(note, path, self.sources, self.addresses, self.results)
         return notebook_cells.unfolded(text).strip()
 
     def linked(self, text: str, module: str) -> str:

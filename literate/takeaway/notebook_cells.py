@@ -24,10 +24,11 @@ import ast
 import hashlib
 import html
 import io
+import re
 import textwrap
 import tokenize
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any, TypeGuard
@@ -43,6 +44,8 @@ from literate.python.statements import Piece, first_line
 from literate.reading.notes import Note, Span
 from literate.reading.rows import uncommented
 from literate.reading.source import Source, parse
+from literate.results.records import Result
+from literate.takeaway.carried import pictures_apart
 
 # The function whose body becomes the end of a notebook, and the one that is called before it.
 ENTRY = "notebook"
@@ -59,7 +62,7 @@ PERCENT = "py:percent"
 PAIRED: Metadata = {
     "cell_metadata_filter": "all",
     "formats": f"ipynb,{PERCENT}",
-    "notebook_metadata_filter": "accelerator,colab,jupytext,-jupytext.text_representation",
+    "notebook_metadata_filter": "accelerator,colab,literate,jupytext,-jupytext.text_representation",
 }
 
 
@@ -107,6 +110,22 @@ def text_cell(source: str, metadata: Metadata = NO_METADATA) -> Cell:
     return new_markdown_cell(source, metadata=metadata)
 
 
+def text_cells(source: str, results: Mapping[str, Result]) -> Iterator[Cell]:
+    r"""
+    ## Cells of Markdown
+
+    One, or several where the note has figures. Each of these says which it is, and by a digest of
+    which numbers.
+    """
+    for part, figure in pictures_apart(source):
+        if figure:
+            path, _, dotted = figure.partition("#")
+            numbers = results[path].find(dotted)[1].digest
+            yield text_cell(part, {"figure": figure, "numbers": numbers})
+        elif part:
+            yield text_cell(part)
+
+
 def code_cell(source: str, metadata: Metadata = NO_METADATA) -> Cell:
     r"""
     ## A cell of code
@@ -122,6 +141,15 @@ def comment(piece: Piece) -> Note | None:
         return None
     texts = [*map(uncommented, piece.note.split("\n"))]
     return Note("comment", piece.line - len(texts), tuple(texts))
+
+
+def _linkless(code: str) -> str:
+    r"""
+    In a cell, a comment is not rendered: of a link its words are left.
+    """
+    link = r"\[((?:[^\[\]]|\n[ \t]*# )+?)\]\([^)\s]+\)"
+    block = r"(?m)^[ \t]*#.*\n(?:[ \t]*#.*\n)*"
+    return re.sub(block, lambda match: re.sub(link, r"\1", match[0]), f"{code}\n")[:-1]
 
 
 def together(pieces: Iterable[Piece]) -> str:
@@ -165,7 +193,7 @@ def unfolded(text: str) -> str:
 def _of_title(span: Span) -> str:
     if span.kind == "code":
         return f"<code>{html.escape(span.content, quote=False)}</code>"
-    return html.escape(span.text, quote=False)
+    return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", html.escape(span.text, quote=False))
 
 
 def take_body(piece: Piece, path: str) -> Body:
@@ -298,29 +326,45 @@ def _dedented(text: str, indent: int) -> str:
     return text.lstrip() if text[:indent].strip() else text[indent:]
 
 
-def script(cells: list[Cell]) -> str:
+def no_png(figure: str) -> str:
+    r"""
+    ## A notebook without the bytes of its figures
+
+    As a check compares it.
+    """
+    return ""
+
+
+def script(cells: list[Cell], told: Mapping[str, str] = NO_METADATA) -> str:
     r"""
     ## A notebook as a script
 
     In the percent format of jupytext: it can be read, compared and opened in an editor. Its header
     says that the two belong together, so `jupytext --sync` carries changes from one to the other.
+    `told` are the addresses that its links have.
     """
     metadata: dict[str, Any] = {
         "accelerator": "GPU",
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "jupytext": PAIRED,
     }
+    for cell in cells:
+        if cell.cell_type == "code":
+            cell.source = _linkless(cell.source)
+    if told:
+        metadata["literate"] = dict(told)
     folded = [cell.metadata.id for cell in cells if "id" in cell.metadata]
     if folded:
         metadata["colab"] = {"collapsed_sections": folded}
     return jupytext.writes(new_notebook(cells=cells, metadata=metadata), PERCENT)
 
 
-def written(text: str) -> str:
+def written(text: str, png: Callable[[str], str] = no_png) -> str:
     r"""
     ## The notebook of a script
 
-    The bytes of a notebook depend on its script alone: each cell's id comes from what is in it.
+    The bytes of a notebook depend on its script, and on the pictures that `png` gives, in base 64,
+    for the names of figures. Each cell's id comes from what is in it.
     """
     notebook = jupytext.reads(text, PERCENT)
     # It would change with the version of jupytext, and nothing needs it.
@@ -332,4 +376,16 @@ def written(text: str) -> str:
         seen[digest] += 1
         number = f"-{seen[digest]}" if seen[digest] > 1 else ""
         cell.id = cell.metadata.get("id", digest + number)
+        if "figure" in cell.metadata:
+            data = f"(data:image/png;base64,{png(cell.metadata.figure)})"
+            cell.source = cell.source.replace(f"({cell.metadata.figure})", data, 1)
     return nbformat.writes(notebook) + "\n"
+
+
+def script_of(text: str) -> str:
+    r"""
+    ## The script of a notebook that is written
+
+    With the bytes of its figures, for those who edit the two as a pair.
+    """
+    return jupytext.writes(jupytext.reads(text, "ipynb"), PERCENT)

@@ -7,15 +7,19 @@ summary: The notebooks of a package are written, or compared with those that wer
 Nothing is written if one [notebook](notebook.py) can't be built.
 """
 
+import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from literate.problems import LiterateError, Problem
 from literate.reading.front_matter import of_source
 from literate.reading.source import Source
+from literate.results.records import Result
 from literate.settings import Settings
-from literate.takeaway.notebook import PLAIN, build, file_name, script
-from literate.takeaway.notebook_cells import PAIRED, has_notebook
+from literate.takeaway.addresses import NO_RESULTS, Addresses
+from literate.takeaway.notebook import PLAIN, UNKNOWN, build, file_name
+from literate.takeaway.notebook_cells import PAIRED, has_notebook, no_png, script_of
 
 
 def build_all(
@@ -24,6 +28,9 @@ def build_all(
     settings: Settings = PLAIN,
     chosen: Iterable[str] | None = None,
     report: Callable[[str], None] = print,
+    addresses: Callable[[Path], Addresses] = lambda path: UNKNOWN,
+    results: Mapping[str, Result] = NO_RESULTS,
+    png: Callable[[str], str] = no_png,
 ) -> dict[Path, str]:
     r"""
     ## Build all notebooks
@@ -31,7 +38,8 @@ def build_all(
     The texts by their paths below the folder `out`, each under its [name](notebook.py#file_name);
     only those of the `chosen` modules, if these are given, and none of what is `machinery` in the
     [settings](../settings.py#Settings.judge), which also say whether a page without a title is
-    reported or stops everything.
+    reported or stops everything. Each has the `addresses` for its path, the figures and tables of
+    `results`, and the bytes of figures that `png` gives.
     """
     built: dict[Path, str] = {}
     problems: set[Problem] = set()
@@ -44,7 +52,7 @@ def build_all(
                 sentence = f"would be {path}, as another page is; give it a folder of its own."
                 problems.add(Problem(sources[module].path, 1, sentence))
             try:
-                built[path] = build(sources, module, settings=settings)
+                built[path] = build(sources, module, addresses(path), settings, results, png)
             except LiterateError as error:
                 problems.update(error.problems)
     if problems:
@@ -61,10 +69,7 @@ def with_scripts(
 
     `jupytext --sync` then carries what is changed in one of the two to the other.
     """
-    modules = {out / file_name(source, name): name for name, source in sources.items()}
-    scripts = {
-        path.with_suffix(".py"): script(sources, modules[path], settings=settings) for path in built
-    }
+    scripts = {path.with_suffix(".py"): text for path, text in built.items()}
     own = {(settings.root / source.path).resolve(): source.path for source in sources.values()}
     problems = [
         Problem(own[path.resolve()], 1, "its script would take its place; name another folder.")
@@ -73,7 +78,7 @@ def with_scripts(
     ]
     if problems:
         raise LiterateError(problems)
-    return {**built, **scripts}
+    return {**built, **{path: script_of(text) for path, text in scripts.items()}}
 
 
 def write(built: Mapping[Path, str]) -> None:
@@ -101,21 +106,40 @@ def _is_ours(path: Path) -> bool:
     return str(PAIRED["formats"]) in path.read_text(encoding="utf-8", errors="replace")
 
 
+def told_by(path: Path) -> dict[str, str]:
+    r"""
+    ## The addresses that a notebook says it was written with
+    """
+    if not path.is_file():
+        return {}
+    try:
+        return json.loads(path.read_bytes())["metadata"].get("literate", {})
+    except (ValueError, KeyError):
+        return {}
+
+
 def stale(built: Mapping[Path, str], everything: Path | None = None) -> list[Problem]:
     r"""
     ## The notebooks that are out of date
 
-    Those that are missing, or are not byte for byte what was built; and those in the folder of
-    `everything` that no page has any more.
+    Those that are missing, or are not what was built, byte for byte but for pictures, which are
+    compared by their numbers; and those in the folder of `everything` that no page has any more.
     """
     again = "write the notebooks again, `python -m literate notebooks`."
     problems = []
     for path, text in built.items():
         if not path.is_file():
             problems.append(Problem(path.as_posix(), 1, f"is missing; {again}"))
-        elif path.read_bytes() != text.encode():
+        elif _plain(path.read_bytes()) != _plain(text.encode()):
             problems.append(Problem(path.as_posix(), 1, f"is not what the sources give; {again}"))
     there = everything.rglob("*.ipynb") if everything else ()
     sentence = "no page has this notebook; delete it."
     problems += [Problem(path.as_posix(), 1, sentence) for path in there if path not in built]
     return sorted(problems)
+
+
+def _plain(notebook: bytes) -> bytes:
+    r"""
+    Without the bytes of pictures: a digest of their numbers stands beside them.
+    """
+    return re.sub(rb"(data:image/png;base64,)[A-Za-z0-9+/=]+", rb"\1", notebook)

@@ -19,12 +19,14 @@ from literate.problems import LiterateError, Problem
 from literate.python.statements import by_module, module_name
 from literate.reading.front_matter import title_of
 from literate.reading.source import Source
+from literate.results.records import Result
 from literate.settings import Settings
-from literate.takeaway.addresses import Addresses
+from literate.takeaway.addresses import of_site
 from literate.takeaway.citation import of_page, project
 from literate.takeaway.licence import of_project
 from literate.takeaway.notebook import build, file_name
 from literate.takeaway.notebook_cells import has_notebook
+from literate.takeaway.rasters import Rasters
 from literate.takeaway.repository import address
 from literate.takeaway.snippet import snippets
 
@@ -34,23 +36,24 @@ class PageFiles:
     ## What goes with the pages of a site
 
     `uris` are their paths, by the paths of their sources, and `url` is the address of the site, if
-    that is known.
+    that is known. The figures of notebooks are those of the `results`.
     """
 
     def __init__(
-        self, settings: Settings, sources: Iterable[Source], uris: Mapping[str, str], url: str
+        self,
+        settings: Settings,
+        sources: Iterable[Source],
+        uris: Mapping[str, str],
+        url: str,
+        results: Mapping[str, Result],
     ) -> None:
         self.uris = uris
         self.url = url
         self.by_module = by_module(sources)
         self.settings = settings
         self.licence = of_project(settings.root)
-        paths = {module_name(path): uri for path, uri in uris.items()}
-        self.addresses = Addresses(
-            page=(lambda module: posixpath.join(url, folder(paths[module]), "")) if url else None,
-            repository=address(settings.root),
-            notebooks=settings.notebooks,
-        )
+        self.addresses = of_site(settings, uris, url, address(settings.root))
+        self.rasters = Rasters(results, settings.root / settings.notebooks)
 
     def of(self, source: Source) -> tuple[Takeaways, list[Problem]]:
         r"""
@@ -79,7 +82,14 @@ class PageFiles:
         module = module_name(source.path)
         name = file_name(source, module)
         try:
-            text = build(self.by_module, module, self.addresses, self.settings)
+            text = build(
+                self.by_module,
+                module,
+                self.addresses,
+                self.settings,
+                self.rasters.results,
+                self.rasters.of,
+            )
         except LiterateError as error:
             return Takeaways(None, None, snippets, bare, address), list(error.problems)
         notebook = File(f"notebooks/{name}", text)

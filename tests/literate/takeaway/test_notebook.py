@@ -5,10 +5,13 @@ writes it anew.
 """
 
 import ast
+import base64
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -21,13 +24,16 @@ from nbformat import NotebookNode
 
 from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError
+from literate.results import files
 from literate.settings import Settings, load
-from literate.takeaway.addresses import Addresses
+from literate.takeaway.addresses import Addresses, of_site
 from literate.takeaway.exercises import judge_runs
 from literate.takeaway.notebook import PLAIN, build, file_name, script
 from literate.takeaway.notebook_cells import has_notebook, unfolded
 from literate.takeaway.notebooks import build_all, stale, with_scripts, write
+from literate.takeaway.rasters import Rasters
 from tests.literate.packages import own_sources, package, program
+from tests.literate.recorded import FIGURE, result
 
 FILES = {
     "pkg/__init__.py": "",
@@ -159,10 +165,13 @@ def test_links_and_a_badge_lead_to_the_repository() -> None:
     notes = "\n".join(cell.source for cell in cells if cell.cell_type != "code")
     files = "https://github.com/owner/name/blob/main/pkg"
     colab = "https://colab.research.google.com"
+    place = "owner/name/blob/main/notebooks/training/page.ipynb"
     assert re.findall(r"\]\((https:[^)]*)\)", notes) == [
         "https://example.org/paper",
         f"{colab}/assets/colab-badge.svg",
-        f"{colab}/github/owner/name/blob/main/notebooks/training/page.ipynb",
+        f"{colab}/github/{place}",
+        f"https://kaggle.com/kernels/welcome?src=https://github.com/{place}",
+        f"https://molab.marimo.io/github/{place}",
         f"{files}/training/page.py",
         f"{files}/layers.py#L16",
         *[f"{files}/layers.py"] * 2,
@@ -178,6 +187,94 @@ def test_a_page_that_uses_no_other_has_no_such_headings_and_each_cell_its_id() -
     ]
     assert "colab" not in notebook.metadata
     assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
+
+
+SHOWN = """
+        A table, and *then* a figure:
+
+        [All the
+        ways](../../results/trials.json#tables.ways)
+
+        [The time of `step`](../../results/trials.json#figures.time)
+
+        Of [1.55](../../results/trials.json#values.loss) nats.
+"""
+NOTED = FILES | {
+    PATH: FILES[PATH].replace("Uses a [layer]", f"{SHOWN.strip()}\n\n        Uses a [layer]")
+}
+RUN = "*From* `python trials.py`, 2026-11-21, Fast 1, 2 cores, PyTorch 2.13.0."
+
+
+def shown(addresses: Addresses, png: Callable[[str], str]) -> NotebookNode:
+    r"""The notebook of a page that shows a table and a figure."""
+    found = result()
+    text = build(package(NOTED), PAGE, addresses, results={found.path: found}, png=png)
+    return nbformat.reads(text, as_version=4)
+
+
+def test_a_notebook_has_the_tables_and_the_figures_of_its_notes_with_their_runs() -> None:
+    asked: list[str] = []
+    cells = shown(Addresses(), lambda name: asked.append(name) or "UE5H").cells
+    assert asked == ["results/trials.json#figures.time"]
+    table, figure, after = (cell for cell in cells[1:4])
+    assert table.source == (
+        "A table, and *then* a figure:\n\n"
+        "| Way | Page | Loss (nats) | Steps |\n| --- | --- | ---: | ---: |\n"
+        "| one at a time | pkg/a.py | 1.500 | 12,345 |\n"
+        f"| v1.2 | pkg/a.py#mean | 1.250 | – |\n\nAll the ways\n\n{RUN}"
+    )
+    image = "![The time of step](data:image/png;base64,UE5H)"
+    assert figure.source == f"{image}\n\nThe time of `step`\n\n{RUN}"
+    assert figure.metadata == {"figure": asked[0], "numbers": result().figures["time"].digest}
+    assert after.source.startswith("Of 1.55 nats.\n\nUses a layer")
+
+
+def test_with_addresses_a_notebook_leads_to_its_page_and_says_which_addresses_it_has() -> None:
+    site = "https://example.org/site/"
+    known = {"repository": "https://github.com/owner/name", "site": site}
+    addresses = of_site(
+        PLAIN, {path: path[4:-2] + "md" for path in FILES}, site, known["repository"]
+    )
+    notebook = shown(addresses, str)
+    assert notebook.metadata.literate == known
+    head = notebook.cells[0].source
+    assert f"[The page, with notes beside the code]({site}training/page/)" in head
+    assert f"[1.55]({site}results/trials/#values.loss)" in notebook.cells[3].source
+    assert "Pages that this one names" not in json.dumps(notebook)
+
+
+def test_without_addresses_the_pages_that_are_named_stand_at_the_end() -> None:
+    listed = "## Pages that this one names\n\n* The Layers, `pkg/layers.py`"
+    assert notebook_of(FILES).cells[-1].source == listed
+
+
+def test_a_check_compares_the_numbers_of_a_picture_and_not_its_bytes(tmp_path: Path) -> None:
+    page = tmp_path / "training/page.ipynb"
+    pages = package(NOTED)
+    found = result()
+    write(build_all(pages, tmp_path, results={found.path: found}, png=lambda name: "UE5H"))
+    assert "base64,UE5H)" in page.read_text(encoding="utf-8")
+    assert stale(build_all(pages, tmp_path, results={found.path: found})) == []
+    # The bytes that are there are taken again; those of other numbers are drawn.
+    assert Rasters({found.path: found}, tmp_path).of("results/trials.json#figures.time") == "UE5H"
+    lines = [{"name": "mean", "points": [[1, 2.5], [2, 3.25]]}]
+    other = result(figures={"time": FIGURE | {"lines": lines}})
+    (problem,) = stale(build_all(pages, tmp_path, results={other.path: other}))
+    assert problem.path == page.as_posix()
+    drawn = Rasters({other.path: other}, tmp_path).of("results/trials.json#figures.time")
+    assert base64.b64decode(drawn).startswith(b"\x89PNG")
+
+
+def test_what_the_example_says_under_headings_comes_after_all_code() -> None:
+    text = (
+        'def example():\n    r"""\n    ## Example\n\n    A.\n\n    ### Results\n\n    B.\n    """\n'
+    )
+    cells = notebook_of(
+        {PATH: f"{HEAD}{text}    return 1\n\n\ndef notebook():\n    print(1)\n"}
+    ).cells
+    sources = [cell.source for cell in cells]
+    assert sources[-1] == "### Results\n\nB." and sources[-2] == "print(1)"
+    assert "## Example\n\nA." in sources
 
 
 def test_a_note_of_another_page_is_in_no_notebook_but_its_own() -> None:
@@ -263,9 +360,10 @@ def definitions(text: str) -> list[str]:
 def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_say(
     repository: Path,
 ) -> None:
-    sources = own_sources(repository)
+    sources, settings = own_sources(repository), load(repository)
     folder = repository / "notebooks"
-    built = build_all(sources, folder, load(repository))
+    results = files.read(repository, settings.results)
+    built = build_all(sources, folder, settings, results=results)
     assert stale(built, folder) == []
     template = TEMPLATES.get_template("set_up.py.jinja")
     judge = {"judges": True, "judge_runs": judge_runs()}
@@ -276,6 +374,7 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
         notebook = nbformat.reads(text, as_version=nbformat.NO_CONVERT)
         nbformat.validate(notebook)
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        assert not [one.source for one in code if re.search(r"(?m)^ *#.*\]\([^)]", one.source)]
         # What a reader should write is nowhere in the sources.
         asked = (", with a hole.", ", with a bug.")
         whole = [one.source for one in code if not any(mark in one.source for mark in asked)]
@@ -432,6 +531,12 @@ def test_an_answer_that_the_site_folds_is_folded() -> None:
         '```\n??? no "exercise"\n```\n\n</details>\n\n'
         "<details open><summary>Again</summary>\n\nWhy?\n\n</details>\n\nEnd."
     )
+
+
+def test_the_words_of_a_summary_that_stand_out_do_so() -> None:
+    text = '??? question "Which do *we* ask, `a*b*c`?"\n    No 1 * 2.'
+    summary = "<summary>Which do <em>we</em> ask, <code>a*b*c</code>?</summary>"
+    assert unfolded(text).startswith(f"<details>{summary}")
 
 
 def test_a_page_that_cannot_be_tried_is_an_error_that_says_why() -> None:
