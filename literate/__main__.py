@@ -88,8 +88,8 @@ def _choose(loaded: Site, paths: Sequence[str]) -> list[Source]:
         full = Path(path).resolve()
         name = full.relative_to(root).as_posix() if full.is_relative_to(root) else path
         matching = {
-            key: source
-            for key, source in loaded.sources.items()
+            key: loaded.sources[key]
+            for key in loaded.sources
             if name in (key, ".") or key.startswith(name + "/")
         }
         if not matching:
@@ -117,19 +117,24 @@ def _new(page: str) -> None:
 @_commands.command("check", help="Name every problem of the pages, and write nothing.")
 @PATHS
 def _check(paths: Sequence[str]) -> None:
-    loaded = site.load(settings.load(Path.cwd()))
+    known = settings.load(Path.cwd())
+    loaded = site.on_demand(known) if paths else site.load(known)
     sources = _choose(loaded, paths)
     measured = site.measurements(loaded, sources, _say)
-    pages = [*site.pages(loaded, sources, measured)]
-    problems = [*navigation.problems(loaded.settings.root, [page.uri for page in pages])]
-    if not paths:
+    problems = [*navigation.problems(known.root, [loaded.uris[source.path] for source in sources])]
+    count = len(sources)
+    if paths:
+        problems += site.problems(loaded, sources, measured)
+    else:
+        pages = [*site.pages(loaded, sources, measured)]
         # What two pages say of the same term, only the list of all terms can tell.
         pages += [*site.documents(loaded), *site.made_pages(loaded)]
+        problems += [problem for page in pages for problem in page.problems]
         problems += site.of_all(loaded)
-    problems += [problem for page in pages for problem in page.problems]
+        count = len(pages)
     if problems:
         raise LiterateError(problems)
-    print(f"{len(pages)} pages checked, no problems.")
+    print(f"{count} pages checked, no problems.")
 
 
 @_commands.command("measure", help="Run the examples and print the measured shapes.")

@@ -28,9 +28,12 @@ from literate.page.links import Links
 from literate.page.page import Page, page
 from literate.page.steps import steps
 from literate.problems import LiterateError, Problem
-from literate.python import names_in_notes
-from literate.python.references import network
+from literate.python import kept_names, names_in_notes
+from literate.python.references import modules_on_demand, network
+from literate.python.references import on_demand as network_on_demand
+from literate.python.statements import module_name
 from literate.reading import lessons, oracles
+from literate.reading.on_demand import OnDemand
 from literate.reading.source import Source, read
 from literate.results import files
 from literate.results.fingerprints import fingerprint
@@ -38,6 +41,8 @@ from literate.results.made_of import Code
 from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway import exercises, feed, twin
+from literate.takeaway.notebook import planned
+from literate.takeaway.notebook_cells import has_notebook
 from literate.takeaway.page_files import PageFiles
 from page_runner.background import BackgroundExports
 from page_runner.build import PageModelError, PageModels
@@ -60,6 +65,8 @@ EXTENSIONS: Mapping[str, Mapping[str, object]] = {
     "pymdownx.highlight": {},
     "pymdownx.superfences": {},
 }
+# How a link asks for a change of another page, or for all of them.
+SHOWN_CHANGES = ('"difference"', '"gallery"')
 NO_SOURCES: Mapping[str, Source] = {}
 
 
@@ -131,25 +138,16 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
     sources: dict[str, Source] = {}
     uris: dict[str, str] = {}
     problems: list[Problem] = []
-    for package, prefix in settings.sources.items():
-        folder = settings.root / package
-        for path in sorted(folder.rglob("*.py")):
-            name = path.relative_to(settings.root).as_posix()
-            try:
-                source = read(path, name, known.get(name))
-            except LiterateError as error:
-                problems += error.problems
-                continue
-            if source.text.strip():
-                sources[name] = source
-                uris[name] = uri(path.relative_to(folder).as_posix(), prefix)
-    docs = settings.root / settings.docs
-    documents = {
-        path.relative_to(settings.root).as_posix(): path.relative_to(docs).as_posix()
-        for path in _files(docs)
-        if path.suffix == ".md"
-    }
-    documents |= settings.documents
+    for name, place in _pages(settings).items():
+        try:
+            source = read(settings.root / name, name, known.get(name))
+        except LiterateError as error:
+            problems += error.problems
+            continue
+        if source.text.strip():
+            sources[name] = source
+            uris[name] = place
+    documents = _documents(settings)
     recorded: dict[str, Result] = {}
     try:
         recorded = files.read(settings.root, settings.results, settings.root / settings.store)
@@ -168,6 +166,44 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
     if problems:
         raise LiterateError(problems)
     return Site(settings, sources, uris, documents, results=recorded)
+
+
+def on_demand(settings: Settings) -> Site:
+    r"""
+    ## Read a source when it is asked for
+
+    For a few of the pages. A file that can't be parsed is reported when something asks for it.
+    """
+    root = settings.root
+    uris = {
+        name: uri for name, uri in _pages(settings).items() if (root / name).read_bytes().strip()
+    }
+    sources = OnDemand(uris, lambda name: read(root / name, name))
+    results = files.on_demand(root, settings.results, root / settings.store)
+    return Site(settings, sources, uris, _documents(settings), results=results)
+
+
+def _pages(settings: Settings) -> dict[str, str]:
+    r"""
+    The pages of all Python files, by the paths of these.
+    """
+    found: dict[str, str] = {}
+    for package, prefix in settings.sources.items():
+        folder = settings.root / package
+        for path in sorted(folder.rglob("*.py")):
+            name = path.relative_to(settings.root).as_posix()
+            found[name] = uri(path.relative_to(folder).as_posix(), prefix)
+    return found
+
+
+def _documents(settings: Settings) -> dict[str, str]:
+    docs = settings.root / settings.docs
+    by_hand = {
+        path.relative_to(settings.root).as_posix(): path.relative_to(docs).as_posix()
+        for path in _files(docs)
+        if path.suffix == ".md"
+    }
+    return {**by_hand, **settings.documents}
 
 
 def uri(relative: str, prefix: str) -> str:
@@ -228,7 +264,6 @@ def pages(
         if kept_pages.page(path, origin, kept.get(path)) is None
     ]
     shown = page_models(site.settings, lambda runs: runs.shown(new), kept_pages.background)
-    owed = lessons.of_project(site.settings)
     pairs = site.settings.compare.items()
     compared = {
         path: there for name, there in pairs for path in _paths(links.results[name], site.sources)
@@ -255,10 +290,55 @@ def pages(
             against = [
                 *written.problems,
                 *kept_pages.problems(source, names, site.settings),
-                *exercises.problems(site.settings, source, measured.get(source.path)),
-                *oracles.problems(source, site.settings.root, owed),
+                *_of_neighbours(site.settings, source, measured.get(source.path)),
             ]
             yield replace(written, problems=tuple(sorted(set(against))))
+
+
+def problems(
+    site: Site, chosen: Sequence[Source], measured: Mapping[str, Measurement]
+) -> Iterator[Problem]:
+    r"""
+    ## The problems of a few pages
+
+    Of a site that is read [on demand](#on_demand): all that [pages](#pages) would report of them,
+    and nothing that only their readers need is made.
+    """
+    root, setting = site.settings.root, site.settings.differences
+    contents = {path: (root / path).read_bytes() for path in site.sources}
+    references = network_on_demand(site.sources)
+    base = setting["base"].partition(":")[2] if setting else ""
+    shows = any(word in source.text for source in chosen for word in (base, *SHOWN_CHANGES))
+    among = [path for path, text in contents.items() if base.encode() in text] if shows else []
+    by_class = differences.find(site.sources, references, setting, among) if among else {}
+    changes = Changes(by_class, setting, measured, references)
+    all_steps = steps(site.sources[path] for path, text in contents.items() if b"layout:" in text)
+    kept = root / site.settings.store / "names.json"
+    has = kept_names.taken_by_all(contents, site.sources.__getitem__, kept)
+    names = names_in_notes.together(has, root)
+    modules = modules_on_demand(site.sources)
+    rules = KeptPages(None)
+    with Formulas(katex.folder(site.settings)) as formulas:
+        around = context(site.links, formulas, measured, changes, all_steps)
+        for source in chosen:
+            yield from page(source, around).problems
+            yield from rules.problems(source, names, site.settings)
+            yield from _of_neighbours(site.settings, source, measured.get(source.path))
+            if has_notebook(source, site.settings.machinery):
+                try:
+                    planned(modules, module_name(source.path), site.settings)
+                except LiterateError as error:
+                    yield from error.problems
+
+
+def _of_neighbours(
+    settings: Settings, source: Source, measurement: Measurement | None
+) -> Iterator[Problem]:
+    r"""
+    What other files say of a page: its exercises, and its tests.
+    """
+    yield from exercises.problems(settings, source, measurement)
+    yield from oracles.problems(source, settings.root, lessons.of_project(settings))
 
 
 def of_all(site: Site) -> Iterator[Problem]:

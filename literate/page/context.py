@@ -43,14 +43,13 @@ class Context:
     changes: Changes
     steps: tuple[Step, ...] = ()
 
-    @cached_property
-    def titles(self) -> Mapping[str, str]:
+    def title(self, path: str) -> str:
         r"""
-        ### The titles of all pages
+        ### The title of a page
 
-        By the paths of their sources.
+        By the path of its source.
         """
-        return {path: page_source(source).title for path, source in self.links.pages.items()}
+        return page_source(self.links.pages[path]).title
 
     @cached_property
     def excerpts(self) -> Excerpts:

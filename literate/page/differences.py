@@ -19,12 +19,13 @@ and the attributes; whatever is a subclass of it is found, on whatever page.
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from literate.python.references import Network, Reference
 from literate.reading.notes import Note
+from literate.reading.on_demand import OnDemand
 from literate.reading.rows import rows
 from literate.reading.source import Definition, Source
 
@@ -57,27 +58,30 @@ class Difference:
 
 
 def find(
-    pages: Mapping[str, Source], network: Network, setting: Mapping[str, Any]
+    pages: Mapping[str, Source],
+    network: Network,
+    setting: Mapping[str, Any],
+    among: Iterable[str] | None = None,
 ) -> dict[tuple[str, str], Difference]:
     r"""
     ## The differences of a project
 
-    By the path of the page and the name of the class; none, where the settings name no base.
+    By the path of the page and the name of the class; none, where the settings name no base. They
+    are looked for `among` some pages, or on all.
     """
     if not setting:
         return {}
     path, _, name = setting["base"].partition(":")
-    meant = {
-        key: {
-            (reference.line, reference.column): reference for reference in network.references[key]
-        }
-        for key in pages
-    }
+
+    def places(path: str) -> Mapping[tuple[int, int], Reference]:
+        return {(one.line, one.column): one for one in network.references[path]}
+
+    meant = OnDemand(pages, places)
     base = pages[path].definition_named(name) if path in pages else None
     usual = _assigned(base).get(setting["of"]) if base else None
     default = _target(usual, pages[path], meant[path]) if usual else None
     differences = {}
-    for source in pages.values():
+    for source in map(pages.__getitem__, pages if among is None else among):
         for definition in source.definitions:
             if not isinstance(definition.node, ast.ClassDef):
                 continue

@@ -137,7 +137,7 @@ def head_of(page: PageSource, context: Context, taken: Taken, offer: Offer | Non
         heading=literal(page.title),
         paper=paper,
         known=tuple(
-            (literal(context.titles[other]), html.escape(links.address(path, other, "")))
+            (literal(context.title(other)), html.escape(links.address(path, other, "")))
             for other in others
         ),
         taken=taken,

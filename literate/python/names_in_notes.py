@@ -24,7 +24,7 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -119,24 +119,46 @@ class Names:
         return len(parts) > 1 and root in self.imported
 
 
+@dataclass(frozen=True)
+class Taken:
+    r"""
+    ## The names that a source has
+
+    * `identifiers` are those of its code
+    * `origins` are the names that it has from each package that it imports
+    * `modules` are what it imports, and what may be a module in it, by full names
+    """
+
+    identifiers: frozenset[str]
+    origins: Mapping[str, frozenset[str]]
+    modules: frozenset[str]
+
+
 def names(sources: Iterable[Source], root: Path) -> Names:
     r"""
     ## Collect the names of a site
     """
-    sources = list(sources)
-    own = {Path(source.path).parts[0] for source in sources}
+    return together({source.path: source.once(taken) for source in sources}, root)
+
+
+def together(has: Mapping[str, Taken], root: Path) -> Names:
+    r"""
+    ## The names of a site, of what each of its sources has
+
+    By the paths of the sources.
+    """
+    own = {Path(path).parts[0] for path in has}
     known = {*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *sys.stdlib_module_names}
     # What notes in the style of Hugging Face say of an argument, (`int`, `optional`), is no name.
     known |= _special() | {"optional"}
     imported: set[str] = set()
     modules: set[str] = set()
-    for source in sources:
-        known.update(Path(source.path).with_suffix("").parts)
-        identifiers, origins = source.once(_taken)
-        known |= identifiers
-        modules |= source.once(_modules)
-        foreign = origins.keys() - own - sys.stdlib_module_names
-        imported.update(*(origins[origin] for origin in foreign))
+    for path, one in has.items():
+        known.update(Path(path).with_suffix("").parts)
+        known |= one.identifiers
+        modules |= one.modules
+        foreign = one.origins.keys() - own - sys.stdlib_module_names
+        imported.update(*(one.origins[origin] for origin in foreign))
     possible = sys.stdlib_module_names - _ACTIVE
     standard = {module for module in modules if module.partition(".")[0] in possible}
     return Names(root, frozenset(known), frozenset(imported), frozenset(standard))
@@ -308,9 +330,9 @@ def _modules(source: Source) -> set[str]:
     return modules
 
 
-def _taken(source: Source) -> tuple[set[str], dict[str, set[str]]]:
+def taken(source: Source) -> Taken:
     r"""
-    The identifiers of a source, and the names that it has from each package that it imports.
+    ## Collect the names of a source
     """
     origins: dict[str, set[str]] = {}
     for node in ast.walk(source.tree):
@@ -319,7 +341,11 @@ def _taken(source: Source) -> tuple[set[str], dict[str, set[str]]]:
             for alias in node.names:
                 origin = (within or alias.name).partition(".")[0]
                 origins.setdefault(origin, set()).add(bound_by_import(alias))
-    return set(_identifiers(ast.walk(source.tree))), origins
+    return Taken(
+        frozenset(_identifiers(ast.walk(source.tree))),
+        {origin: frozenset(bound) for origin, bound in origins.items()},
+        frozenset(_modules(source)),
+    )
 
 
 def _exists(parts: list[str]) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from literate.python.scopes import bindings, bound_by_import
 from literate.python.statements import absolute, by_module, module_name, take_apart
+from literate.reading.on_demand import OnDemand
 from literate.reading.source import Source
 
 # The file and the qualified name of a definition; no name is the file as a whole.
@@ -76,6 +77,24 @@ def network(sources: Iterable[Source]) -> Network:
                     (source.path, reference)
                 )
     return Network(by_page, {target: tuple(uses) for target, uses in used.items()})
+
+
+def on_demand(sources: Mapping[str, Source]) -> Network:
+    r"""
+    ## The references of a page when they are asked for
+
+    Without what is used where: that only all pages together can tell.
+    """
+    modules = modules_on_demand(sources)
+    return Network(OnDemand(sources, lambda path: tuple(references(sources[path], modules))), {})
+
+
+def modules_on_demand(sources: Mapping[str, Source]) -> Mapping[str, Source]:
+    r"""
+    ## Sources by the names of their modules
+    """
+    paths = {module_name(path): path for path in sources}
+    return OnDemand(paths, lambda module: sources[paths[module]])
 
 
 def _imports(source: Source) -> list[ast.Import | ast.ImportFrom]:

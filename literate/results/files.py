@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from literate.problems import LiterateError, Problem, mismatches
+from literate.reading.on_demand import OnDemand
 from literate.results.pictures import digest
 from literate.results.records import Column, Figure, Result, Table, listed
 
@@ -57,19 +58,27 @@ def read(root: Path, folder: str, store: Path | None = None) -> dict[str, Result
     """
     results: dict[str, Result] = {}
     problems: list[Problem] = []
-
-    def text_of(name: str) -> str:
-        return (root / folder / name).read_text(encoding="utf-8")
-
-    for file in sorted((root / folder).glob("*.json")):
-        path = file.relative_to(root).as_posix()
+    asked = on_demand(root, folder, store)
+    for path in asked:
         try:
-            results[path] = parse(file.read_bytes(), path, text_of, store)
+            results[path] = asked[path]
         except LiterateError as error:
             problems += error.problems
     if problems:
         raise LiterateError(problems)
     return results
+
+
+def on_demand(root: Path, folder: str, store: Path | None = None) -> Mapping[str, Result]:
+    r"""
+    ## Read a result when it is asked for
+    """
+
+    def text_of(name: str) -> str:
+        return (root / folder / name).read_text(encoding="utf-8")
+
+    paths = (file.relative_to(root).as_posix() for file in sorted((root / folder).glob("*.json")))
+    return OnDemand(paths, lambda path: parse((root / path).read_bytes(), path, text_of, store))
 
 
 def parse(data: bytes, path: str, text_of: Pictures, store: Path | None = None) -> Result:

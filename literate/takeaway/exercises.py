@@ -42,7 +42,7 @@ import textwrap
 import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -259,18 +259,19 @@ def located(text: str, asked: Asked, path: str) -> Exercise:
     [LiterateError](../problems.py#LiterateError) where the exercise and the page don't fit.
     """
     of, begins = asked.of, asked.line
+    source = _parsed(text)
     places = [
         node
-        for definition in parse(text).definitions
+        for definition in source.definitions
         if definition.name == of
         for node in ast.walk(definition.node)
-        if isinstance(node, ast.stmt) and _said(text, node).startswith(begins)
+        if isinstance(node, ast.stmt) and _said(source, node).startswith(begins)
     ]
     if len(places) != 1:
         sentence = f"`{of}` in {path} doesn't have once a line that begins `{begins}`."
         raise LiterateError([asked.problem(sentence, "line")])
     (node,) = places
-    right = _said(text, node)
+    right = _said(source, node)
     wrong = {name: _changed(right, change, name, asked) for name, change in asked.wrong.items()}
     bug = asked.bug
     if bug:
@@ -280,22 +281,38 @@ def located(text: str, asked: Asked, path: str) -> Exercise:
         wrong = {bug: wrong.pop(bug), **wrong}
     bound = tuple(bindings([node]))
     last = node.end_lineno or node.lineno
-    shown = wrong[bug] if bug else _hole(text, node)
+    shown = wrong[bug] if bug else _hole(source, node)
     return Exercise(of, node.lineno, last, right, shown, wrong, bound, bool(bug), asked.shape)
 
 
-def _said(text: str, node: ast.stmt) -> str:
-    return ast.get_source_segment(text, node) or ""
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> Source:
+    r"""
+    The same text for each of its exercises.
+    """
+    return parse(text)
 
 
-def _hole(text: str, node: Any) -> str:
+def _said(source: Source, node: ast.stmt | ast.expr) -> str:
+    r"""
+    The text of a node. That of `ast` takes the whole file apart for each.
+    """
+    last = node.end_lineno or node.lineno
+    lines = [line.text for line in source.lines[node.lineno - 1 : last]]
+    lines[-1] = lines[-1][: source.characters(last, node.end_col_offset or 0)]
+    lines[0] = lines[0][source.characters(node.lineno, node.col_offset) :]
+    return "".join(lines)
+
+
+def _hole(source: Source, node: Any) -> str:
     r"""
     The statement without its value.
     """
     value = getattr(node, "value", None)
     if value is None:
         return HOLE
-    said, whole = ast.get_source_segment(text, value) or "", _said(text, node)
+    said = _said(source, value)
+    whole = _said(source, node)
     before = whole[: whole.rindex(said)]
     # What stands in parentheses leaves them.
     return before.rstrip("( \n") + " " * bool(before.strip("( \n")) + HOLE
@@ -349,7 +366,7 @@ def judge_runs() -> str:
 
 
 def _node(text: str, name: str) -> ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef:
-    (definition,) = (each for each in parse(text).definitions if each.name == name)
+    (definition,) = (each for each in _parsed(text).definitions if each.name == name)
     return definition.node
 
 

@@ -19,7 +19,8 @@ The same sources give the same bytes, so that a check can compare them.
 
 import json
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -83,6 +84,65 @@ def script(
     * `settings` name sequels and [exercises](exercises.py)
     * `results` are what its figures and tables are of
 
+    Raises the error of its [plan](#planned).
+    """
+    source = sources[module]
+    plan = planned(sources, module, settings)
+    needed = plan.needed
+    page = _Page(sources, module, addresses, results)
+    packages = _packages(third_party(needed.outside))
+    cells = [*page.introduction(requirements.said(settings, source.path, packages.values()))]
+    holes = exercises.exercises(settings, source.path)
+    cells.append(_set_up(packages, plan.example is not None, bool(holes)))
+    imports = import_lines(needed.imports, needed.lazy_annotations).rstrip("\n")
+    if imports:
+        cells.append(code_cell(imports))
+    if plan.before:
+        about = (
+            "## What this page builds on\n\nIts code is folded below. Its notes are on these pages:"
+        )
+        cells += [*page.other_pages(plan.before, about, FOLDED), text_cell("## On this page")]
+    cells += page.definitions(piece for piece in plan.own if piece != plan.example)
+    sections = page.sections(plan.example)
+    cells += page.example(plan.example)
+    cells += exercises.cells(plan.own, holes, source.path)
+    if plan.after:
+        about = (
+            "## What the rest builds on\n\nIts code is folded below. Its notes are on these pages:"
+        )
+        cells += page.other_pages(plan.after, about, FOLDED_TOO)
+    cells += page.body(plan.entry, plan.body)
+    # As on the page, results and exercises come after the code.
+    cells += page.text_cells(sections)
+    cells += page.named()
+    return notebook_cells.script(cells, addresses.told)
+
+
+@dataclass(frozen=True)
+class Plan:
+    r"""
+    ## What goes into a notebook
+
+    * `needed` is all that the page needs, itself among it
+    * `before` are the pieces of other pages that come first, `own` those of the page, and `after`
+      those that the end of the notebook needs
+    * `example` is one of its own; `entry` is the function that the notebook ends with, which may be
+      that of another page, and `body` what is in it
+    """
+
+    needed: Closure
+    before: Sequence[Piece]
+    own: Sequence[Piece]
+    after: Sequence[Piece]
+    example: Piece | None
+    entry: Piece | None
+    body: Body
+
+
+def planned(sources: Mapping[str, Source], module: str, settings: Settings = PLAIN) -> Plan:
+    r"""
+    ## Plan a notebook
+
     Raises a [LiterateError](../problems.py#LiterateError) where a copy can't do what the original
     does.
     """
@@ -107,33 +167,7 @@ def script(
         sentence = f"`{own[0].names[0]}` has to be defined before what {module} imports."
         raise LiterateError([Problem(source.path, own[0].line, sentence)])
 
-    page = _Page(sources, module, addresses, results)
-    packages = _packages(third_party(needed.outside))
-    cells = [*page.introduction(requirements.said(settings, source.path, packages.values()))]
-    holes = exercises.exercises(settings, source.path)
-    cells.append(_set_up(packages, example is not None, bool(holes)))
-    imports = import_lines(needed.imports, needed.lazy_annotations).rstrip("\n")
-    if imports:
-        cells.append(code_cell(imports))
-    if before:
-        about = (
-            "## What this page builds on\n\nIts code is folded below. Its notes are on these pages:"
-        )
-        cells += [*page.other_pages(before, about, FOLDED), text_cell("## On this page")]
-    cells += page.definitions(piece for piece in own if piece != example)
-    sections = page.sections(example)
-    cells += page.example(example)
-    cells += exercises.cells(own, holes, source.path)
-    if after:
-        about = (
-            "## What the rest builds on\n\nIts code is folded below. Its notes are on these pages:"
-        )
-        cells += page.other_pages(after, about, FOLDED_TOO)
-    cells += page.body(entry, body)
-    # As on the page, results and exercises come after the code.
-    cells += page.text_cells(sections)
-    cells += page.named()
-    return notebook_cells.script(cells, addresses.told)
+    return Plan(needed, before, own, after, example, entry, body)
 
 
 def _is(piece: Piece, module: str, name: str) -> bool:

@@ -33,7 +33,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any, TypeGuard
 
-import jupytext
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -356,6 +355,9 @@ def script(cells: list[Cell], told: Mapping[str, str] = NO_METADATA) -> str:
     folded = [cell.metadata.id for cell in cells if "id" in cell.metadata]
     if folded:
         metadata["colab"] = {"collapsed_sections": folded}
+    # It takes a quarter of a second to load, and a check of a page does without.
+    import jupytext
+
     return jupytext.writes(new_notebook(cells=cells, metadata=metadata), PERCENT)
 
 
@@ -366,6 +368,8 @@ def written(text: str, png: Callable[[str], str] = no_png) -> str:
     The bytes of a notebook depend on its script, and on the pictures that `png` gives, in base 64,
     for the names of figures. Each cell's id comes from what is in it.
     """
+    import jupytext
+
     notebook = jupytext.reads(text, PERCENT)
     # It would change with the version of jupytext, and nothing needs it.
     notebook.metadata.jupytext.pop("text_representation", None)

@@ -101,6 +101,68 @@ def test_mistakes_stop_the_build_and_all_are_named_with_their_places(
     build(project)
 
 
+# Each has a fault that another part of the check finds; some of it stands in other files.
+FAULTY = {
+    "pkg/__init__.py": HOME.replace("(attention.py#scores)", "(attention.py#nothing)"),
+    "pkg/attention.py": ATTENTION.replace("    # One number", "    a, b = 1, 2\n    # One number")
+    .replace("`[seq_len, seq_len, batch_size]`", "`[seq_len, batch_size]`, `quarry`, `d_k`")
+    .replace("def example(", "def read() -> str:\n    return __file__\n\n\ndef example("),
+    "pkg/wrong.py": """from pkg.one_line import Mistake
+
+
+class Doubled(Mistake):
+    r\"\"\"
+    ## Doubled
+
+    As in [attention](attention.py#scores), [1.5](../results/trials.json#values.loss), $\\no$.
+    \"\"\"
+
+    right = "return product"
+    wrong = "return 2 * product"
+""",
+    "pkg/one_line.py": """class Mistake:
+    of: type
+
+
+class Right:
+    def forward(self) -> int:
+        product = 1
+        return product
+""",
+    "results/trials.json": json.dumps(content()),
+    "holes.toml": '[["pkg/attention.py"]]\nof = "scores"\nline = "produkt"\nwrong = {}\n',
+    "why.toml": '[[without]]\npages = ["one_line.py", "__init__.py"]\nreason = "So."\n',
+}
+LESSONS = """exercises = "holes.toml"
+limits = { "pkg/wrong.py" = { words = 3 } }
+words = { score = "number" }
+differences = { base = "pkg/one_line.py:Mistake", of = "of", before = "right", after = "wrong" }
+lessons = { pages = ["pkg/*"], oracles = "why.toml" }
+"""
+
+
+def test_a_page_alone_has_the_problems_that_it_has_among_all(project: Path) -> None:
+    write(project, FAULTY | {"pyproject.toml": SETTINGS + LESSONS})
+    known = settings.load(project)
+    loaded = site.load(known)
+    measured = site.measurements(loaded, loaded.sources.values(), print)
+    among_all = {
+        source.path: [*site.pages(loaded, [source], measured)][0].problems
+        for source in loaded.sources.values()
+    }
+    assert [len(problems) for problems in among_all.values()] == [2, 9, 2, 5]
+    assert "__file__" in str(among_all["pkg/attention.py"])
+    read: dict[str, set[str]] = {}
+    for path, problems in among_all.items():
+        alone = site.on_demand(known)
+        source = alone.sources[path]
+        found = site.problems(alone, [source], measured)
+        assert tuple(sorted(set(found))) == problems
+        read[path] = {*alone.sources.made}
+    # Once names are kept, what is not asked for is not read.
+    assert read["pkg/attention.py"] == {"pkg/attention.py", "pkg/__init__.py"}
+
+
 def test_check_and_measure_take_single_pages(project: Path) -> None:
     printed = build(project, "literate", "measure", "pkg/attention.py").splitlines()
     assert "    22  return: [seq_len, seq_len, batch_size] float32 [7, 7, 3]" in printed
