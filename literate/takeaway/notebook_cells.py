@@ -392,4 +392,6 @@ def script_of(text: str) -> str:
 
     With the bytes of its figures, for those who edit the two as a pair.
     """
+    import jupytext
+
     return jupytext.writes(jupytext.reads(text, "ipynb"), PERCENT)

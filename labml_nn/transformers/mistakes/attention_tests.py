@@ -33,9 +33,8 @@ first. The [tests](properties.py) and the [comparison](suspects.py) have pages o
 have tests of a [whole model](model_tests.py).
 """
 
-import os
-import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 import torch
@@ -43,9 +42,8 @@ from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.cache_tests import CACHE_TESTS
 from labml_nn.transformers.mistakes.comparison import Matrix, roughen
-from labml_nn.transformers.mistakes.one_line import Mistake
+from labml_nn.transformers.mistakes.in_place import borrowed
 from labml_nn.transformers.mistakes.orders import named_weights, orders
-from labml_nn.transformers.mistakes.projections import ScaledByModelWidth
 from labml_nn.transformers.mistakes.properties import (
     PROPERTIES,
     nothing_from_the_future,
@@ -53,8 +51,20 @@ from labml_nn.transformers.mistakes.properties import (
     same_twice,
 )
 from labml_nn.transformers.mistakes.suspects import name_mistakes
-from labml_nn.transformers.mistakes.undisturbed import copied, undisturbed
-from labml_nn.transformers.mistakes.whole import Whole, run_tests
+from labml_nn.transformers.mistakes.undisturbed import undisturbed
+from labml_nn.transformers.mistakes.verdicts import (
+    Findings,
+    NotTried,
+    SaidError,
+    Unusual,
+    complain,
+    place_in,
+    run_all,
+)
+from labml_nn.transformers.mistakes.whole import Whole
+
+# Scores that are divided by the width: muP does so.
+MEANT = "the scores are divided by the width, not by its root"
 
 
 def compared(x: Tensor, output: Tensor, matrices: list[Matrix], heads: int) -> str:
@@ -66,24 +76,20 @@ def compared(x: Tensor, output: Tensor, matrices: list[Matrix], heads: int) -> s
 
     # An empty list means that nothing is wrong, None that nothing we know gives this output.
     if names is None:
-        return (
-            "another result than the formula's, and by none of the usual mistakes or pairs. If "
-            "yours is meant to be of another kind, that is no mistake"
+        return Unusual(
+            "another result than the formula's, and by none of the usual mistakes or pairs: turned "
+            "features, normalised queries, a sink or another scale can be meant"
         )
 
     # Copied code often has two mistakes at once, and each hides the other. So both are named.
-    return ", and ".join(names)
+    said = ", and ".join(names)
+    # What can be meant is no mistake by itself.
+    if len(names) == 1 and said.startswith(MEANT):
+        return Unusual(f"{said}, unless it is meant so, as in muP")
+    return said
 
 
-def is_inside(line: traceback.FrameSummary) -> bool:
-    r"""
-    ## Is a line one of PyTorch's?
-    """
-    # Or one that PyTorch calls for [every function](undisturbed.py#No16Bits).
-    return f"{os.sep}torch{os.sep}" in line.filename or line.name == "__torch_function__"
-
-
-def runs(run: Callable[[Tensor], Any], x: Tensor) -> str:
+def called(run: Callable[[Tensor], Any], x: Tensor) -> str:
     r"""
     ## Can it be called?
     """
@@ -92,19 +98,18 @@ def runs(run: Callable[[Tensor], Any], x: Tensor) -> str:
     try:
         result = run(x)
     except Exception as error:
-        # The innermost line that isn't PyTorch's is most often yours.
-        lines = [one for one in traceback.extract_tb(error.__traceback__) if not is_inside(one)]
-        # There is one at least: the call itself.
-        place = lines[-1]
-        return (
-            f"the call fails with {type(error).__name__}: {error} (line {place.lineno}: "
-            f"{place.line}); it gets `float32`; say by `call` how to call it"
-        )
+        # There is a line at least: the call itself.
+        _, number, line = place_in(error) or ("", 0, "")
+        # It goes on as the model's error, with all that one needs to mend the call.
+        raise SaidError(
+            f"the call fails with {type(error).__name__}: {error} (line {number}: {line}); it gets "
+            "`float32`; say by `call` how to call it"
+        ) from error
 
     # Many modules give their weights, or a cache, beside the output.
     # They need to say which of it is the output.
     if isinstance(result, (tuple, list)):
-        return (
+        raise SaidError(
             f"the result is a {type(result).__name__} of {len(result)}, not an output; say which "
             "one is, for example call=lambda attention, x: attention(x)[0]"
         )
@@ -112,7 +117,7 @@ def runs(run: Callable[[Tensor], Any], x: Tensor) -> str:
     # If the shape is wrong, no other test makes sense.
     shape = list(result.shape) if isinstance(result, Tensor) else type(result).__name__
     if shape != list(x.shape):
-        return f"an input of {list(x.shape)} gives {shape}; say by `call` what to do"
+        raise SaidError(f"an input of {list(x.shape)} gives {shape}; say by `call` what to do")
 
     # It gives what an attention gives. But nothing learns without a gradient.
     said = "no gradient comes back from the output: is it detached, or made under `no_grad`?"
@@ -128,11 +133,14 @@ def find_mistakes(
     weights: Callable[[nn.Module, int], list[Matrix]] | None = named_weights,
     read: Callable[[nn.Module, list[Tensor]], Tensor] | None = None,
     shifted: Callable[[nn.Module, Tensor, int], Tensor] | None = None,
-) -> dict[str, str]:
+    skip: Collection[str] = (),
+    only: Collection[str] = (),
+) -> Findings:
     r"""
     ## Find what is wrong
 
-    From the names of the tests that fail to sentences.
+    From the names of the tests that fail to sentences; its `table` has [all
+    verdicts](verdicts.py).
 
     * `attention` should have the dropout that you train with, and more heads than one
     * `call` gives the output for `x`, with axes for the batch, positions and features
@@ -142,12 +150,14 @@ def find_mistakes(
       found](orders.py#named_weights); with None nothing is compared
     * `read` gives the output for parts of `x` that are read one after the other with a cache
     * `shifted` gives the output if all positions are larger by a number
+    * `skip` and `only` are names of tests
     """
-    # Yours stays as it is, and so does everything else of the caller. The numbers that are compared
-    # have 32 bits. Fresh biases may be zero, and a mistake in one would not show: all become
-    # random.
-    rough = roughen(copied(attention)).eval()
-    with undisturbed(rough) as device, device:
+    # Everything of yours is put back at the end, and so is all of the caller's. The numbers that
+    # are compared have 32 bits. Fresh biases may be zero, and a mistake in one would not show: all
+    # become random.
+    attention = getattr(attention, "_orig_mod", attention)
+    with undisturbed(attention) as device, device, borrowed(attention):
+        rough = roughen(attention).eval()
         # 5 sequences of 7 tokens: axes of different lengths can't change places unseen.
         x = torch.randn(5, 7, d_model)
 
@@ -155,49 +165,49 @@ def find_mistakes(
         def run(x: Tensor) -> Tensor:
             return call(rough, x)
 
-        # What can't be called can't be tested.
-        # (That includes a call that fails.)
-        said = runs(run, x)
-        if said:
-            return {"runs": said}
-
-        # What differs from call to call can't be compared with anything: each test would fail in
-        # its own words. A leak is seen all the same, since its gradient is never zero.
-        tests = PROPERTIES
-        if same_twice(rough, run, x):
-            # Nothing else is asked, whatever was said of masks and caches.
-            tests = (same_twice, nothing_from_the_future)
-            weights = masked = read = shifted = None
-
-        # Then the comparison: it names the mistake. An attention with other weights has no
-        # formula here, unless you say which of them are the four.
-        found = {}
-
-        # All four, or none.
-        matrices = weights(rough, d_model) if weights else []
-        if orders(matrices, heads, d_model) or (weights and weights is not named_weights):
+        # The comparison names the mistake. An attention with other weights has no formula here,
+        # unless you say which of them are the four.
+        def comparison() -> str:
+            # All four, or none.
+            matrices = weights(rough.eval(), d_model) if weights else []
+            if not orders(matrices, heads, d_model) and (not weights or weights is named_weights):
+                return NotTried("the formula has four matrices, and they weren't found")
             # Numbers are compared, so nothing is kept for a backward pass.
             with torch.no_grad():
-                found["comparison"] = compared(x, run(x), matrices, heads)
-
-        # The test before may have left it in training: each begins in evaluation.
-        for test in tests:
-            found[test.__name__] = test(rough.eval(), run, x)
+                return compared(x, run(x), matrices, heads)
 
         # Each attention takes its mask in its own way, so only you can say how.
-        if masked:
-            padded = padding_hides(lambda x, mask: masked(rough, x, mask), x)
-            found["padding_hides"] = padded
+        def padding() -> str:
+            if masked is None:
+                return NotTried("nobody has said by `masked` how a mask is given")
+            return padding_hides(lambda x, mask: masked(rough.eval(), x, mask), x)
 
         # A cache and positions are those of any other model, with vectors for tokens.
-        if read or shifted:
-            whole = Whole(copied(attention), x, x, predict=call, read=read, shifted=shifted)
-            # Without a cache, or without such positions, one of the two has nothing to say.
-            with torch.no_grad():
-                found |= run_tests(CACHE_TESTS, whole)
+        whole = Whole(rough, x, x, predict=call, read=read, shifted=shifted)
 
-    # An empty sentence is a test that has passed.
-    return {name: sentence for name, sentence in found.items() if sentence}
+        def without_gradient(test: Callable[[Whole], str]) -> str:
+            with torch.no_grad():
+                return test(whole)
+
+        # The test before may have left it in training: each begins in evaluation.
+        def in_evaluation(test: Callable[..., str]) -> str:
+            return test(rough.eval(), run, x)
+
+        # A leak is seen although calls differ, since its gradient is never zero. Everything else
+        # would fail in its own words, so it comes after the test of that.
+        first = (nothing_from_the_future, same_twice)
+        others = [one for one in PROPERTIES if one not in first]
+        tests = [("runs", lambda: called(run, x))]
+        tests += [(one.__name__, partial(in_evaluation, one)) for one in first]
+        tests += [("comparison", comparison)]
+        tests += [(one.__name__, partial(in_evaluation, one)) for one in others]
+        tests += [("padding_hides", padding)]
+        tests += [(one.__name__, partial(without_gradient, one)) for one in CACHE_TESTS]
+        found = run_all(tests, ("runs", "same_twice"), skip, only)
+
+    # The name of a mistake is what one wants to read first.
+    first = ("comparison", "same_twice")
+    return Findings(sorted(found.verdicts, key=lambda one: one.test not in first))
 
 
 def check_attention(attention: nn.Module, heads: int, d_model: int, **options: Any) -> None:
@@ -206,11 +216,7 @@ def check_attention(attention: nn.Module, heads: int, d_model: int, **options: A
 
     The arguments are those of [find_mistakes](attention_tests.py#find_mistakes).
     """
-    found = find_mistakes(attention, heads, d_model, **options)
-    if found:
-        # An assertion is a test for any framework as it stands.
-        lines = [f"* {name}: {sentence}" for name, sentence in found.items()]
-        raise AssertionError("\n".join([f"{len(found)} of the tests fail:", *lines]))
+    complain(find_mistakes(attention, heads, d_model, **options))
 
 
 def example(heads: int = 2, d_k: int = 5) -> dict[str, str]:
@@ -232,12 +238,17 @@ def example(heads: int = 2, d_k: int = 5) -> dict[str, str]:
     """
     # Two heads of width 5: the right root is $\sqrt{5}$, and the wrong one $\sqrt{10}$.
     d_model = heads * d_k
+    hidden = torch.ones(7, 7, dtype=torch.bool).triu(1)
 
-    # `Mistake` itself has no wrong line, so this is the right attention.
-    right = Mistake.make()(heads, d_model)
+    def call(attention: nn.Module, x: Tensor, times: float = 1.0) -> Tensor:
+        n = x.shape[1]
+        # A query that is smaller has smaller scores.
+        return attention(times * x, x, x, attn_mask=hidden[:n, :n], need_weights=False)[0]
 
-    # No error: all tests pass. This attention takes a mask, so padding is tried as well.
-    check_attention(right, heads, d_model, masked=lambda attention, x, mask: attention(x, mask))
+    # No error: all tests pass.
+    attention = nn.MultiheadAttention(d_model, heads, bias=False, batch_first=True)
+    check_attention(attention, heads, d_model, call=call)
 
     # The comparison finds it, and names it. All properties hold: no other test fails.
-    return find_mistakes(ScaledByModelWidth.make()(heads, d_model), heads, d_model)
+    wrong = partial(call, times=heads**-0.5)
+    return find_mistakes(attention, heads, d_model, call=wrong)

@@ -11,79 +11,159 @@ several tokens at once. What is said must be what the model says about the same 
 cache. Which of the three ways fails tells [the mistake](caches.py).
 
 **In:** [what is tested](whole.py#Whole). **Out:** a sentence that says what is wrong, or nothing.
-Models of the transformers library, and all that take and return a `cache` or `past_key_values` as
-they do, need nothing more. Any other model says by `read` how it reads the parts of a text.
+Most models need nothing more: [the ways to read](read_parts.py) are known by the names of their
+arguments. Any other model says by `read` how it reads the parts of a text.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.caches import OffsetJumps, RightCache
 from labml_nn.transformers.mistakes.comparison import NEAR, off
-from labml_nn.transformers.mistakes.model_tests import place_of
-from labml_nn.transformers.mistakes.read_parts import read_by
+from labml_nn.transformers.mistakes.model_tests import SHORT
+from labml_nn.transformers.mistakes.places import place_of
+from labml_nn.transformers.mistakes.read_parts import Counts, LaterCallError, ways_to_read
+from labml_nn.transformers.mistakes.verdicts import NotTried, told
 from labml_nn.transformers.mistakes.whole import Whole
 
+# Of a long text, only a few tokens come one by one.
+FEW = 4
 
-def cache_agrees(whole: Whole) -> str:
+
+def parts_of(length: int) -> dict[str, list[int]]:
     r"""
-    ## With the cache as without
-    """
-    # Weights of some size: small ones would hide a difference.
-    model = whole.rough()
-    inputs = whole.inputs
-    length = inputs.shape[1]
+    ## Three ways to cut a text
 
-    # Half of the text is the prompt, and the rest comes one by one, or in two parts. Or there is no
-    # prompt, and everything comes one by one. (With an odd rest, the first of its two parts is the
-    # longer one.)
+    Half of the text is the prompt, and the rest comes one by one, or in two parts. Or there is no
+    prompt, and everything comes one by one. Of a long text only a few tokens do.
+    """
     n = max(1, length // 2)
     rest = length - n
+    few = length if length <= SHORT else FEW
     ways = {
-        "a prompt": [n] + [1] * rest,
-        "single tokens": [1] * length,
+        "a prompt": [n] + [1] * min(rest, few),
+        "single tokens": [1] * few,
+        # (With an odd rest, the first of its two parts is the longer one.)
         "several": [n, rest - rest // 2, rest // 2],
     }
+    # Parts without a token are none.
+    return {way: [one for one in lengths if one] for way, lengths in ways.items()}
 
-    # Where the first difference is, for each way that has one.
-    wrong: dict[str, tuple[int, int]] = {}
-    for way, lengths in ways.items():
-        # Parts without a token are none.
-        lengths = [one for one in lengths if one]
-        found = read_by(whole, model, lengths)
 
-        # A model without a cache can't be wrong about it.
-        if found is None:
-            continue
+def first_difference(whole: Whole, model: nn.Module, said: list[Tensor], lengths: list[int]) -> Any:
+    r"""
+    ## Where parts differ from the whole
 
-        # Without a cache, the model reads all that was read so far, each time.
-        # Each part ends where the next one begins.
-        ends = [sum(lengths[: i + 1]) for i in range(len(lengths))]
-        # Of each reading, what was said about the tokens of the part.
-        expected = torch.cat(
-            [
-                whole.predict(model, inputs[:, :end])[:, end - one :]
-                for end, one in zip(ends, lengths, strict=True)
-            ],
-            dim=1,
-        )
-
-        # The first sequence that differs, and the first position in it. A NaN is a difference.
-        place = place_of(found, expected)
+    The first sequence, the first position in it, and the number of the part; or None.
+    """
+    logits = whole.logits(model)
+    end = 0
+    for number, (part, length) in enumerate(zip(said, lengths, strict=True)):
+        end += length
+        # With a cache, some give the logits of the last token alone.
+        known = slice(end - part.shape[1], end)
+        place = place_of(part, logits[:, known])
         if place:
-            wrong[way] = place
+            # Without a cache, the model reads all that was read so far, each time.
+            alone = whole.predict(model, whole.inputs[:, :end])[:, known]
+            place = place_of(part, alone)
+        if place:
+            return place[0], place[1] + known.start, number
+    return None
+
+
+def disagreement(whole: Whole, read: Callable[[nn.Module, list[Tensor]], list[Tensor]]) -> str:
+    r"""
+    ## One way to read, compared
+    """
+    length = whole.inputs.shape[1]
+    n = max(1, length // 2)
+    wrong: dict[str, tuple[int, int]] = {}
+    refused = ""
+    for way, lengths in parts_of(length).items():
+        used = whole.inputs[:, : sum(lengths)]
+        parts = [part.contiguous() for part in used.split(lengths, dim=1)]
+        # Each reading begins with an empty cache, also in a module.
+        with whole.rough() as model:
+            try:
+                said = read(model, parts)
+            # A model that refuses several tokens at once says so, loudly.
+            except Exception as error:
+                if way != "several" or len(lengths) < 3:
+                    raise
+                refused = told(error.__cause__ or error)
+                continue
+            place = first_difference(whole, model, said, lengths)
+        if not place:
+            continue
+        wrong[way] = place[:2]
 
         # The prompt by itself: nothing was in the cache yet.
         # (It is the first of the parts, so the first logits are its own.)
-        if way == "a prompt" and place_of(found[:, :n], expected[:, :n]):
+        if way == "a prompt" and place[2] == 0:
             return (
                 f"the logits of a prompt of {n} tokens are others when a cache is filled: that "
                 "call has another mask, or none"
             )
 
     # Which of the three ways are wrong tells where to look.
-    return blame(wrong, n)
+    said = blame(wrong, n)
+    if refused and not said:
+        return NotTried(f"several new tokens at once: {refused}")
+    return said
+
+
+def said_by(whole: Whole) -> Callable[[nn.Module, list[Tensor]], list[Tensor]]:
+    r"""
+    ## The way that somebody has said
+    """
+
+    def read(model: nn.Module, parts: list[Tensor]) -> list[Tensor]:
+        assert whole.read is not None
+        found = whole.read(model, parts)
+        return list(found.split([part.shape[1] for part in parts], dim=1))
+
+    return read
+
+
+def cache_agrees(whole: Whole) -> str:
+    r"""
+    ## With the cache as without
+
+    In each way that the model may be read. It is wrong if it is right in none of them.
+    """
+    if whole.read:
+        return disagreement(whole, said_by(whole))
+    if not whole.is_called_as_usual:
+        return NotTried("`predict` says how the model is called, and nobody by `read` how it reads")
+    said = ""
+    reasons: list[str] = []
+    failed: Exception | None = None
+    for read in ways_to_read(whole.model):
+        try:
+            found = disagreement(whole, read)
+        # It has no such cache, or a call with an empty one fails.
+        except LaterCallError as error:
+            failed = failed or error
+            continue
+        except Exception as error:
+            reasons.append(told(error))
+            continue
+        # One way in which it is right is enough.
+        if not found or isinstance(found, NotTried):
+            return found
+        said = said or found
+    if said:
+        return said
+    # A call with its own cache fails: that is said in its words.
+    if failed:
+        assert failed.__cause__ is not None
+        raise failed.__cause__
+    if reasons:
+        return NotTried(f"no cache comes to light: {reasons[0]}")
+    return NotTried("no argument of `forward` looks like a cache")
 
 
 def blame(wrong: dict[str, tuple[int, int]], n: int) -> str:
@@ -131,16 +211,16 @@ def shift_changes_nothing(whole: Whole) -> str:
     """
     # Not every model is meant to be relative.
     if whole.shifted is None:
-        return ""
+        return NotTried("nobody has said by `shifted` how positions are moved")
 
     # Far enough for the slowest of the rotations to be seen.
     by = 1000
 
     # The same tokens and the same model, from position 0 and from position 1,000 on. A table of
     # positions must be long enough for that.
-    model = whole.rough()
-    first = whole.shifted(model, whole.inputs, 0)
-    moved = whole.shifted(model, whole.inputs, by)
+    with whole.rough() as model:
+        first = whole.shifted(model, whole.inputs, 0)
+        moved = whole.shifted(model, whole.inputs, by)
 
     # Sines of large numbers are rounded more coarsely.
     if off(moved, first) < 30 * NEAR:
@@ -157,12 +237,11 @@ def shift_changes_nothing(whole: Whole) -> str:
 CACHE_TESTS: tuple[Callable[[Whole], str], ...] = (cache_agrees, shift_changes_nothing)
 
 
-def example(batch_size: int = 3, heads: int = 5, d_k: int = 2, seq_len: int = 7) -> list[str]:
+def example(batch_size: int = 3, seq_len: int = 7, n_vocab: int = 11) -> list[str]:
     r"""
     ## Example
 
-    The right cache passes. The [other one](caches.py#OffsetJumps) is right token by token, and
-    wrong after a prompt.
+    A model that adds up rows, and keeps the sum. Then one that keeps what it has read last only.
 
     ### Exercises
 
@@ -178,19 +257,18 @@ def example(batch_size: int = 3, heads: int = 5, d_k: int = 2, seq_len: int = 7)
         A prompt, then token by token. Several at once come in speculative decoding, and when a
         chat goes on.
     """
-    # Vectors take the place of tokens: the tests don't mind.
-    width = 2 * heads * d_k
-    x = torch.randn(batch_size, seq_len, width)
-    said = []
-    for kind in (RightCache, OffsetJumps.make()):
-        # Each has weights of its own: a model is compared with itself.
-        # How the whole is read, and how parts are.
-        whole = Whole(
-            kind(heads, width),
-            x,
-            x,
-            predict=lambda attention, x: attention(x),
-            read=lambda attention, parts: attention.read(parts),
-        )
-        said.append(cache_agrees(whole))
-    return said
+
+    class Forgets(Counts):
+        def forward(
+            self, tokens: Tensor, use_cache: bool = False, state: Tensor | None = None
+        ) -> Counts.Output:
+            r"""
+            The shapes are those of the right one.
+            """
+            output = super().forward(tokens, use_cache, state)
+            output.state = self.weight[tokens[:, -1:]]
+            return output
+
+    tokens = torch.randint(n_vocab, (batch_size, seq_len))
+    models = [Counts(n_vocab, n_vocab), Forgets(n_vocab, n_vocab)]
+    return [cache_agrees(Whole(model, tokens, tokens)) for model in models]

@@ -23,23 +23,38 @@ python -m labml_nn.transformers.mistakes my_file.py:MyModel
 ```
 """
 
+from collections.abc import Collection
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.cache_tests import CACHE_TESTS
+from labml_nn.transformers.mistakes.hidden_tokens import HIDDEN_TESTS
 from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS
 from labml_nn.transformers.mistakes.training_tests import TRAINING_TESTS
 from labml_nn.transformers.mistakes.undisturbed import undisturbed
+from labml_nn.transformers.mistakes.verdicts import Findings, complain
+from labml_nn.transformers.mistakes.weights_used import every_weight_is_used
 from labml_nn.transformers.mistakes.whole import Whole, run_tests
 
+# All that a model can be asked without knowing its inside.
+ALL_TESTS = (*MODEL_TESTS, *HIDDEN_TESTS, *CACHE_TESTS, every_weight_is_used)
 
-def find_in_language_model(model: nn.Module, tokens: Tensor, **options: Any) -> dict[str, str]:
+
+def find_in_language_model(
+    model: nn.Module,
+    tokens: Tensor,
+    skip: Collection[str] = (),
+    only: Collection[str] = (),
+    **options: Any,
+) -> Findings:
     r"""
     ## Find what is wrong
 
-    From the names of the tests that fail to sentences. Say what is unusual about your model:
+    From the names of the tests that fail to sentences; its `table` has [all
+    verdicts](verdicts.py), also those on what is unusual, and what wasn't tried. `skip` and `only`
+    are names of tests. Say what is unusual about your model:
 
     * “predict” calls it, if its logits can't be found: from the model and tokens to logits
     * “read” gives the logits of a text that is read with a cache, in a list of parts
@@ -51,18 +66,8 @@ def find_in_language_model(model: nn.Module, tokens: Tensor, **options: Any) -> 
         tokens = tokens.to(device)
 
         # The tests ask nothing of targets.
-        return run_tests((*MODEL_TESTS, *CACHE_TESTS), Whole(model, tokens, tokens, **options))
-
-
-def complain(found: dict[str, str]) -> None:
-    r"""
-    ## Say it
-    """
-    if found:
-        # An assertion is a test for any framework as it stands.
-        # One line for each test.
-        lines = [f"* {name}: {sentence}" for name, sentence in found.items()]
-        raise AssertionError("\n".join([f"{len(found)} of the tests fail:", *lines]))
+        whole = Whole(model, tokens, tokens, **options)
+        return run_tests(ALL_TESTS, whole, skip=skip, only=only)
 
 
 def check_language_model(model: nn.Module, tokens: Tensor, **options: Any) -> None:
@@ -75,9 +80,16 @@ def check_language_model(model: nn.Module, tokens: Tensor, **options: Any) -> No
     complain(find_in_language_model(model, tokens, **options))
 
 
-def check_training_step(model: nn.Module, inputs: Tensor, targets: Tensor, **options: Any) -> None:
+def find_in_training_step(
+    model: nn.Module,
+    inputs: Tensor,
+    targets: Tensor,
+    skip: Collection[str] = (),
+    only: Collection[str] = (),
+    **options: Any,
+) -> Findings:
     r"""
-    ## Check your training step
+    ## Find what is wrong with a training step
 
     The options are those of [Whole](whole.py#Whole): `make_step` gets a model, and gives a function
     that makes one step on inputs and targets, and `loss` is your loss of logits and targets.
@@ -88,7 +100,17 @@ def check_training_step(model: nn.Module, inputs: Tensor, targets: Tensor, **opt
         whole = Whole(model, inputs.to(device), targets.to(device), **options)
 
         # The batch is looked at first, then the loss, then steps.
-        complain(run_tests(TRAINING_TESTS, whole))
+        return run_tests(TRAINING_TESTS, whole, skip=skip, only=only)
+
+
+def check_training_step(model: nn.Module, inputs: Tensor, targets: Tensor, **options: Any) -> None:
+    r"""
+    ## Check your training step
+
+    The options are those of
+    [find_in_training_step](language_model.py#find_in_training_step).
+    """
+    complain(find_in_training_step(model, inputs, targets, **options))
 
 
 def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[str, str]:

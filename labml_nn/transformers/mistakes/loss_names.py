@@ -39,7 +39,9 @@ def negative(log_probabilities: Tensor, targets: Tensor) -> Tensor:
 
 # Of logits `z` and targets `y`, the batch first. Each is in somebody's code.
 LOSSES: dict[str, Loss] = {
-    "it is the sum over all tokens, not the mean": lambda z, y: cross_entropy(z, y) * y.numel(),
+    "it is the sum over all tokens, not the mean": lambda z, y: (
+        cross_entropy(z, y) * (y >= 0).sum()
+    ),
     "it is summed over the positions": lambda z, y: cross_entropy(z, y) * y.shape[1],
     "it is summed over the sequences": lambda z, y: cross_entropy(z, y) * len(y),
     # What goes into the loss isn't logits.
@@ -75,6 +77,21 @@ MEANT: tuple[Loss, ...] = (
 )
 
 
+def other_losses(targets: Tensor) -> dict[str, Loss]:
+    r"""
+    ## All of them, for some targets
+    """
+    # A token that stands for padding elsewhere is a real one here. (What is below zero is left out
+    # on purpose.)
+    ignoring = {
+        f"token {token} is left out of it (`ignore_index`)": lambda z, y, token=token: (
+            cross_entropy(z, y.masked_fill(y == token, -100))
+        )
+        for token in targets[targets >= 0].unique().tolist()
+    }
+    return LOSSES | ignoring
+
+
 def name_loss(loss: Loss, logits: Tensor, targets: Tensor) -> str:
     r"""
     ## Name it
@@ -90,16 +107,8 @@ def name_loss(loss: Loss, logits: Tensor, targets: Tensor) -> str:
     if off(found, right) < NEAR:
         return ""
 
-    # A token that stands for padding elsewhere is a real one here.
-    ignoring = {
-        f"token {token} is left out of it (`ignore_index`)": lambda z, y, token=token: (
-            F.cross_entropy(z.flatten(0, 1), y.flatten(), ignore_index=token)
-        )
-        for token in targets.unique().tolist()
-    }
-
     # The first that gives the same numbers is the explanation.
-    for name, wrong in (LOSSES | ignoring).items():
+    for name, wrong in other_losses(targets).items():
         if off(found, torch.stack([wrong(z, targets) for z in both])) < NEAR:
             return name
 

@@ -17,47 +17,49 @@ two findings are kept apart that look alike: logits that change with a *later to
 that change with the *length* of the text. The first model cheats. The second one may not.
 """
 
+import math
+import random
+
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.comparison import NEAR
-from labml_nn.transformers.mistakes.whole import Whole, cross_entropy
+from labml_nn.transformers.mistakes.places import place_of
+from labml_nn.transformers.mistakes.verdicts import NotTried, told
+from labml_nn.transformers.mistakes.whole import Whole, cross_entropy, has_numbers
 
 # How the worst of all findings is told.
 SEES = "the model sees the future"
 
+# Up to this length, each end of a text is tried. Of longer ones so many, for each sequence.
+SHORT = 16
+ROUNDS = 10
 
-def other_tokens(tokens: Tensor) -> Tensor:
+
+def runs(whole: Whole) -> str:
+    r"""
+    ## Can it be called?
+
+    If not, the error is all that can be said.
+    """
+    with whole.rough() as model:
+        whole.logits(model)
+    return ""
+
+
+def other_tokens(tokens: Tensor, by: int = 1) -> Tensor:
     r"""
     ## Other tokens
 
     Each is replaced by another one that lies between the smallest and the largest.
     """
-    # One more, and after the largest the smallest.
+    # So many more, and after the largest the smallest.
     low = tokens.min()
     high = tokens.max()
     # Nothing would change, so nothing could be found.
     if low == high:
         raise ValueError("all tokens are the same: take a text in which they differ")
-    return (tokens - low + 1) % (high - low + 1) + low
-
-
-def place_of(found: Tensor, expected: Tensor) -> tuple[int, int] | None:
-    r"""
-    ## Where logits differ
-
-    The first sequence that differs, and its first position; or None.
-    """
-    # Of all classes the largest difference counts, in proportion to the largest logit.
-    difference = (found - expected).abs().amax(dim=-1)
-
-    # Written so that NaN is a difference.
-    differs = ~(difference < NEAR * expected.abs().max() + 1e-12)
-
-    # A row of `nonzero` for each difference, in the order of a reader.
-    for row, position in differs.nonzero().tolist():
-        return row, position
-    return None
+    size = int(high - low) + 1
+    return (tokens - low + 1 + (by - 1) % (size - 1)) % size + low
 
 
 def model_finite(whole: Whole) -> str:
@@ -65,35 +67,80 @@ def model_finite(whole: Whole) -> str:
     ## Are there numbers at all?
     """
     # The other tests would take NaN for a difference.
-    if whole.predict(whole.rough(), whole.inputs).isfinite().all():
-        return ""
+    with whole.rough() as model:
+        if has_numbers(whole.logits(model)):
+            return ""
     return "the logits are NaN or infinite: an empty row of the mask, or a division by zero"
 
 
-def model_prefix(whole: Whole) -> str:
+def ends_of(rows: int, length: int, rounds: int) -> list[Tensor]:
     r"""
-    ## Do the first tokens suffice?
+    ## Where the end of each sequence begins
 
-    What the model says about a token may not depend on what comes after it.
+    For each of some calls a tensor of `rows` positions. In a short text each position is tried for
+    all sequences. In a long one each sequence has ends of its own: those near both ends of the
+    text, and others at random.
     """
-    # What is said about the whole text.
-    model = whole.rough()
+    if length <= SHORT:
+        return [torch.full((rows,), end) for end in range(1, length)]
+    likely = [length - 1, 1, length // 2 + 1, 2, length - 2, length // 4 + 1, length // 2]
+    others = [end for end in range(1, length) if end not in likely]
+    # The same ends each time.
+    random.Random(1).shuffle(others)
+    every = (likely + others)[: rows * rounds]
+    every += every[: -len(every) % rows]
+    return list(torch.tensor(every).view(-1, rows))
+
+
+def sees_future(whole: Whole, model: nn.Module, inputs: Tensor, rounds: int, mode: str = "") -> str:
+    r"""
+    ## Does another end change the beginning?
+
+    The text keeps its length, and its end becomes another.
+    """
+    logits = whole.logits(model) if inputs is whole.inputs and not mode else None
+    logits = whole.predict(model, inputs) if logits is None else logits
+    positions = torch.arange(inputs.shape[1], device=inputs.device)
+    for number, ends in enumerate(ends_of(len(inputs), inputs.shape[1], rounds), 1):
+        later = positions >= ends.to(inputs.device).unsqueeze(1)
+        # What is there instead is another text each time: a choice among all tokens may be the
+        # same for one of them.
+        other = other_tokens(inputs, number)
+        found = whole.predict(model, torch.where(later, other, inputs))
+        if not place_of(torch.where(later.unsqueeze(-1), logits, found), logits):
+            continue
+        # One sequence alone: the others of the batch may have changed it.
+        for row, end in enumerate(ends.tolist()):
+            one = inputs.clone()
+            one[row, end:] = other[row, end:]
+            found = whole.predict(model, one)
+            place = place_of(found[row : row + 1, :end], logits[row : row + 1, :end])
+            if place:
+                return (
+                    f"{mode}the logits of sequence {row} at position {place[1]} change when the "
+                    f"tokens from position {end} on do: {SEES}"
+                )
+    return ""
+
+
+def shorter_texts(whole: Whole, model: nn.Module) -> str:
+    r"""
+    ## Does the beginning need its end?
+
+    The end is cut off.
+    """
     inputs = whole.inputs
-    logits = whole.predict(model, inputs)
-
-    # First the text keeps its length, and its end becomes another: after one token, after two ...
-    for n in range(1, inputs.shape[1]):
-        changed = torch.cat([inputs[:, :n], other_tokens(inputs)[:, n:]], dim=1)
-        place = place_of(whole.predict(model, changed)[:, :n], logits[:, :n])
-        if place:
-            return (
-                f"the logits of sequence {place[0]} at position {place[1]} change when the tokens "
-                f"from position {n} on do: {SEES}"
-            )
-
-    # Then the end is cut off.
-    for n in range(1, inputs.shape[1]):
-        shorter = whole.predict(model, inputs[:, :n])
+    length = inputs.shape[1]
+    logits = whole.logits(model)
+    some = {1, 2, 3, length // 4, length // 2, length - 1}
+    refused: dict[int, str] = {}
+    for n in range(1, length) if length <= SHORT else sorted(some):
+        # Some models refuse a text of one token, or one that doesn't fill a chunk.
+        try:
+            shorter = whole.predict(model, inputs[:, :n])
+        except Exception as error:
+            refused[n] = told(error)
+            continue
         place = place_of(shorter, logits[:, :n])
         if place:
             # The mask may be missing in short texts only: then their last token shows it.
@@ -104,11 +151,64 @@ def model_prefix(whole: Whole) -> str:
             # No later token changes anything, so it is the length itself.
             return (
                 f"the logits of sequence {place[0]} at position {place[1]} depend on the length "
-                f"of the text ({n} tokens or {inputs.shape[1]}), though no later token changes "
+                f"of the text ({n} tokens or {length}), though no later token changes "
                 "them: are positions counted from the end, or is something divided by the length?"
             )
-    # Changed or cut off anywhere, the beginning is predicted alike.
+    if refused:
+        lengths = ", ".join(map(str, refused))
+        return NotTried(f"texts of {lengths} tokens: {next(iter(refused.values()))}")
     return ""
+
+
+def model_prefix(whole: Whole) -> str:
+    r"""
+    ## Do the first tokens suffice?
+
+    What the model says about a token may not depend on what comes after it: in evaluation, in a
+    text as long as the model allows, and in training.
+    """
+    with whole.rough() as model:
+        said = sees_future(whole, model, whole.inputs, ROUNDS)
+        if said:
+            return said
+        # A leak within a chunk of 64 tokens doesn't show in a text of 12.
+        longer = whole.longer(model)
+        if longer is not None:
+            said = sees_future(whole, model, longer, ROUNDS)
+            if said:
+                return f"in a text of {longer.shape[1]} tokens, {said}"
+        short = shorter_texts(whole, model)
+        if short and not isinstance(short, NotTried):
+            return short
+    # A mask may be missing in training alone, and a mean over the batch is computed there.
+    return in_training(whole) or short
+
+
+def in_training(whole: Whole) -> str:
+    r"""
+    ## And in training?
+    """
+    with whole.rough(training=True) as model:
+        # What is random there can't be compared. (Dropout is off.)
+        first = whole.predict(model, whole.inputs)
+        if place_of(whole.predict(model, whole.inputs), first):
+            return NotTried("in training, two calls without dropout differ")
+        return sees_future(whole, model, whole.inputs, 4, "in training, ")
+
+
+def pairs_apart(rows: int) -> list[Tensor]:
+    r"""
+    ## Which sequences stay
+
+    For each call a row of true and false. For any two sequences there is one in which the first
+    stays and the other changes: as many calls as two numbers of so many digits have.
+    """
+    number = torch.arange(rows)
+    # With few sequences, each of them stays alone.
+    if rows <= 4:
+        return list(torch.eye(rows, dtype=torch.bool))
+    digits = [number >> place & 1 == 1 for place in range(math.ceil(math.log2(rows)))]
+    return [one for digit in digits for one in (digit, ~digit)]
 
 
 def each_sequence_alone(whole: Whole) -> str:
@@ -117,44 +217,54 @@ def each_sequence_alone(whole: Whole) -> str:
 
     No sequence of the batch, not only the first, may get other logits because of others.
     """
-    # What is said about each of them in this company.
-    model = whole.rough()
     inputs = whole.inputs
-    logits = whole.predict(model, inputs)
+    if len(inputs) < 2:
+        return NotTried("a batch of one sequence")
+    with whole.rough() as model:
+        # What is said about each of them in this company.
+        logits = whole.logits(model)
 
-    # All sentences begin with the number of a row.
-    name = f"of {len(inputs)} gets other logits when"
+        # All sentences begin with the number of a row.
+        name = f"of {len(inputs)} gets other logits when"
 
-    # All others change, and this one stays.
-    for row in range(len(inputs)):
-        changed = other_tokens(inputs)
-        changed[row] = inputs[row]
-
-        # A row keeps its axis: `row : row + 1`.
-        if place_of(whole.predict(model, changed)[row : row + 1], logits[row : row + 1]):
-            # It may be the layout. Then the first sequence is right, and no past is needed.
-            past = torch.cat([other_tokens(inputs)[:, :-1], inputs[:, -1:]], dim=1)
-            if row > 0 and not place_of(whole.predict(model, past)[:, -1:], logits[:, -1:]):
-                # Code for the other layout runs, and reads the wrong way.
+        # Some change, and the others stay.
+        for stays in pairs_apart(len(inputs)):
+            stays = stays.to(inputs.device)
+            changed = torch.where(stays.unsqueeze(1), inputs, other_tokens(inputs))
+            found = whole.predict(model, changed)
+            place = place_of(torch.where(stays.view(-1, 1, 1), found, logits), logits)
+            if place:
+                row = place[0]
+                # It may be the layout. Then the first sequence is right, and no past is needed.
+                past = torch.cat([other_tokens(inputs)[:, :-1], inputs[:, -1:]], dim=1)
+                if row > 0 and not place_of(whole.predict(model, past)[:, -1:], logits[:, -1:]):
+                    # Code for the other layout runs, and reads the wrong way.
+                    return (
+                        "a sequence is read across the batch: the model wants the sequence first. "
+                        "Say predict=lambda model, tokens: model(tokens.t()).transpose(0, 1)"
+                    )
+                # A mean over the batch, a hidden state that is shared, a wrong view.
                 return (
-                    "a sequence is read across the batch: the model wants the sequence first. Say "
-                    "predict=lambda model, tokens: model(tokens.t()).transpose(0, 1)"
+                    f"sequence {row} {name} the others change: the sequences of a batch are mixed"
                 )
-            # A mean over the batch, a hidden state that is shared, a wrong view.
-            return f"sequence {row} {name} the others change: the sequences of a batch are mixed"
 
-    # The same sequences in another order.
-    place = place_of(whole.predict(model, inputs.roll(1, 0)).roll(-1, 0), logits)
-    if place:
-        return (
-            f"sequence {place[0]} {name} it has another place in the batch: "
-            "something belongs to the axis of the batch (positions added along it?)"
-        )
+        # The same sequences in another order.
+        place = place_of(whole.predict(model, inputs.roll(1, 0)).roll(-1, 0), logits)
+        if place:
+            return (
+                f"sequence {place[0]} {name} it has another place in the batch: "
+                "something belongs to the axis of the batch (positions added along it?)"
+            )
 
-    # Alone, in a batch of one.
-    for row in range(len(inputs)):
-        if place_of(whole.predict(model, inputs[row : row + 1]), logits[row : row + 1]):
-            return f"sequence {row} {name} it is alone: something depends on the batch's size"
+        # Alone, in a batch of one: the first, the last, and those in the middle.
+        rows = len(inputs)
+        for row in sorted({0, rows // 3, 2 * rows // 3, rows - 1}):
+            try:
+                alone = whole.predict(model, inputs[row : row + 1])
+            except Exception as error:
+                return NotTried(f"a batch of one sequence: {told(error)}")
+            if place_of(alone, logits[row : row + 1]):
+                return f"sequence {row} {name} it is alone: something depends on the batch's size"
 
     # In all company, and in none, the same is said.
     return ""
@@ -164,16 +274,14 @@ def model_twice(whole: Whole) -> str:
     r"""
     ## Randomness in evaluation
     """
-    # A copy in evaluation, where nothing should be random, neither dropout nor a sampled mask.
-    model = whole.rough()
-    inputs = whole.inputs
-
-    # The same program on the same numbers. (Some kernels of a GPU add up in a different order each
-    # time, so the last digits may differ.)
-    first = whole.predict(model, inputs)
-    second = whole.predict(model, inputs)
-    if not place_of(second, first) or not first.isfinite().all():
-        return ""
+    # In evaluation, where nothing should be random, neither dropout nor a sampled mask.
+    with whole.rough() as model:
+        # The same program on the same numbers. (Some kernels of a GPU add up in a different order
+        # each time, so the last digits may differ.)
+        first = whole.logits(model)
+        second = whole.predict(model, whole.inputs)
+        if not place_of(second, first):
+            return ""
 
     # A function doesn't know whether the model is in training.
     return "two calls in evaluation differ: dropout is on (a function needs to be told)"
@@ -181,7 +289,7 @@ def model_twice(whole: Whole) -> str:
 
 # In the order of what can go wrong: numbers, randomness, time, company. A model in which any of
 # them fails writes worse than its loss says.
-MODEL_TESTS = (model_finite, model_twice, model_prefix, each_sequence_alone)
+MODEL_TESTS = (runs, model_finite, model_twice, model_prefix, each_sequence_alone)
 
 
 def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[str, str]:
@@ -208,5 +316,5 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[st
     # The loss that a training would compute of this batch.
     cross_entropy(whole.predict(whole.model, whole.inputs), whole.targets)
 
-    # Four empty sentences.
+    # Five empty sentences.
     return {test.__name__: test(whole) for test in MODEL_TESTS}

@@ -85,7 +85,8 @@ def findings(
         other = re.search(r"there are (\d+) heads", found.get("comparison", ""))
         if other and not heads:
             found = find_mistakes(module, int(other[1]), d_model, way, read=read)
-        yield found, "yes"
+        # What can be meant is told beside what is wrong, or one would take it for the formula's.
+        yield found | found.unusual, "yes"
 
 
 def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -26,6 +26,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from labml_nn.transformers.mistakes.calling import TARGETS
 from labml_nn.transformers.mistakes.guesses import SIZES
 from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS
 from labml_nn.transformers.mistakes.properties import (
@@ -33,11 +34,11 @@ from labml_nn.transformers.mistakes.properties import (
     same_twice,
     sequences_apart,
 )
+from labml_nn.transformers.mistakes.verdicts import RIGHT
 from labml_nn.transformers.mistakes.ways_to_call import Way, best_of, ways
 from labml_nn.transformers.mistakes.whole import Whole, run_tests
 
-# What published code calls targets, a cache, and the wish for one.
-TARGETS = r"target|label|^y$"
+# What published code calls a cache, and the wish for one.
 CACHE = r"past|cache|^kv|state"
 WISH = r"^(use|return)_"
 
@@ -117,7 +118,9 @@ def badness(module: nn.Module, way: Way, x: Tensor) -> int:
     # Those of a model are quick. Nothing is trained, so the targets don't matter.
     if isinstance(way, ModelWay):
         with torch.no_grad():
-            return len(run_tests(MODEL_TESTS, Whole(module, x, x, predict=way)))
+            found = run_tests(MODEL_TESTS, Whole(module, x, x, predict=way))
+        # What couldn't be tried for a NaN is no better than what fails.
+        return sum(one.kind != RIGHT for one in found.verdicts)
 
     # Three quick tests tell the ways apart: what is read along the wrong axis fails one of them.
     # (A test may leave it in training.)

@@ -18,7 +18,7 @@ A property can't know the scale, so there is a [comparison](comparison.py) too. 
 call](attention_tests.py) runs all of these; for padding, it has to be told how a mask is given.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +27,9 @@ from labml_nn.transformers.mistakes.comparison import NEAR, off, roughen
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 
 Run = Callable[[Tensor], Tensor]
+
+# So many names are said in a sentence.
+MOST_NAMES = 6
 
 
 def same_twice(attention: nn.Module, run: Run, x: Tensor) -> str:
@@ -148,14 +151,33 @@ def every_matrix_is_used(attention: nn.Module, run: Run, x: Tensor) -> str:
     # Gradients that are left from other tests would make every matrix look used.
     attention.zero_grad()
 
+    # A frozen matrix is used as well.
+    for weight in filter(torch.is_floating_point, attention.parameters()):
+        weight.requires_grad_(True)
+
     # Any number will do that depends on all outputs. (Without any weight, it depends on the input.)
     one_number(run(x.detach().requires_grad_())).backward()
 
-    # No vectors: the bias of the keys gets no gradient (but for rounding), the softmax takes it out
-    # again.
+    # Of vectors only those without any: the bias of the keys gets a gradient of zero (but for
+    # rounding), since the softmax takes it out again.
     named = attention.named_parameters()
-    unused = [n for n, w in named if w.dim() > 1 and (w.grad is None or not w.grad.any())]
-    return f"no gradient comes to {', '.join(unused)}: it is never used" if unused else ""
+    unused = {n: w.dim() for n, w in named if w.grad is None or w.dim() > 1 and not w.grad.any()}
+    return never_used(unused)
+
+
+def never_used(unused: Mapping[str, int]) -> str:
+    r"""
+    ## Say which weights are never used
+
+    `unused` has the number of axes of each. A bias goes without saying where its matrix is named.
+    """
+    matrices = {name.rpartition(".")[0] for name, axes in unused.items() if axes > 1}
+    named = [n for n, axes in unused.items() if axes > 1 or n.rpartition(".")[0] not in matrices]
+    if not named:
+        return ""
+    # A model may have hundreds of them.
+    more = f" and {len(named) - MOST_NAMES} others" if len(named) > MOST_NAMES else ""
+    return f"no gradient comes to {', '.join(named[:MOST_NAMES])}{more}: it is never used"
 
 
 def stays_finite(attention: nn.Module, run: Run, x: Tensor) -> str:
@@ -167,7 +189,11 @@ def stays_finite(attention: nn.Module, run: Run, x: Tensor) -> str:
         # A tensor without a history: its gradient is of this call alone.
         one = one.detach().requires_grad_()
         output = run(one)
-        output.sum().backward()
+        if output.requires_grad:
+            output.sum().backward()
+        # What it says doesn't depend on what it is told, as far as training knows.
+        if one.grad is None:
+            return "no gradient comes to the input: is it detached on its way to the output?"
 
         # An output can be finite while its gradient is not, so both are looked at.
         if not (output.isfinite().all() and one.grad.isfinite().all()):
@@ -188,10 +214,12 @@ def padding_hides(masked: Callable[[Tensor, Tensor], Tensor], x: Tensor) -> str:
     mask[1] = False
     x = x.detach().requires_grad_()
     output = masked(x, mask)
-    output.sum().backward()
+    if output.requires_grad:
+        output.sum().backward()
+    gradient = torch.zeros_like(x) if x.grad is None else x.grad
 
     # One NaN in a hidden sequence gets into the gradients of the shared weights.
-    if not (output.isfinite().all() and x.grad.isfinite().all()):
+    if not (output.isfinite().all() and gradient.isfinite().all()):
         return "a sequence of nothing but padding gives NaN: its softmax is 0/0"
 
     # What is hidden may not matter to others.

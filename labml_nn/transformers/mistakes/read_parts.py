@@ -4,54 +4,238 @@ title: Read a Text in Parts
 summary: How any model with a cache is given a text piece by piece, as when it writes.
 ---
 
-**In:** a model, and how many tokens each part of the text has. **Out:** logits of all tokens, as if
-the text had been read at once. The [tests of a cache](cache_tests.py) compare the two.
+**In:** a model. **Out:** the ways in which it may read with a cache: functions that are given the
+parts of a text, and give logits for each. The [tests of a cache](cache_tests.py) compare them with
+those of the text as a whole.
 
-Models of the transformers library take what they remember as an argument, and give it back with the
-logits. All that do so can be read here without knowing more about them.
+A cache goes from call to call in one of four ways, and the names of the arguments tell which. It
+comes back with the logits and goes into the next call. It is a dictionary or a list that the call
+fills. It stays in the module, which has a switch for it. Or it stays there, and each call is told
+at which position its tokens begin.
 """
 
 import inspect
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.whole import Whole, find_logits
+from labml_nn.transformers.mistakes.calling import (
+    arguments_of,
+    beside,
+    find_logits,
+    is_needed,
+)
+from labml_nn.transformers.mistakes.in_place import borrowed
+from labml_nn.transformers.mistakes.whole import Whole
 
 # What a cache is called, as an argument and as a field of the result. (Release 5.24 of the library
 # says `cache` where it said `past_key_values` or `cache_params`, and still understands both.)
 CACHES = ("cache", "past_key_values", "cache_params", "state")
+
+# What other code calls it, the wish for one, the place of a part, and how a module is emptied.
+LIKE = r"past|cache|^kv|state|^mem"
+NOT_LIKE = r"^(use|return|output|enable)_|position|length|mask|size|offset"
+WISHES = r"^(use|return|enable)_?.*(cache|past|state|present|kv)"
+OFFSET = r"^(start|input|cur)_?pos|^(pos(ition)?_)?offset$|^past_len"
+EMPTY = r"^(reset|clear|empty)(_|$)"
+
+Read = Callable[[nn.Module, list[Tensor]], list[Tensor]]
+
+
+class NoCacheError(ValueError):
+    r"""
+    ## It has no cache of this kind
+    """
+
+
+class LaterCallError(Exception):
+    r"""
+    ## A call with something in the cache has failed
+
+    Its cause is the error of the model.
+    """
+
+
+def likely_names(model: nn.Module) -> tuple[list[str], dict[str, bool], str]:
+    r"""
+    ## Arguments of a cache
+
+    Names that may hold it, wishes for one, and the name of an offset, if there is one.
+    """
+    others = dict([*arguments_of(model).items()][1:])
+    wishes = {name: True for name in others if re.search(WISHES, name)}
+    named = [name for name in CACHES if name in others]
+    like = [name for name in others if re.search(LIKE, name) and not re.search(NOT_LIKE, name)]
+    held = [name for name in dict.fromkeys(named + like) if name not in wishes]
+    # A model around another one passes on what it is given.
+    if not held and any(one.kind is one.VAR_KEYWORD for one in others.values()):
+        held = ["cache"]
+        wishes = {"use_cache": True} | wishes
+    offset = next((name for name in others if re.search(OFFSET, name)), "")
+    return held, wishes, offset
+
+
+def cache_in(result: Any, name: str) -> tuple[str, Any]:
+    r"""
+    ## The cache in a result, and its name there
+    """
+    # A result may have one cache under several names. First come those that the model takes.
+    if isinstance(result, dict):
+        like = [one for one in result if re.search(LIKE, str(one))]
+        given = [one for one in (name, *CACHES, *like) if result.get(one) is not None]
+        return (given[0], result[given[0]]) if given else ("", None)
+    # Beside the logits, the cache comes last. Some have None there for a loss that isn't asked for.
+    if type(result) in (tuple, list):
+        others = [one for one in result if one is not None and one is not find_logits(result)]
+        return ("", others[-1]) if others else ("", None)
+    given = [one for one in (name, *CACHES) if getattr(result, one, None) is not None]
+    return (given[0], getattr(result, given[0])) if given else ("", None)
+
+
+def next_call(call: Callable[[], Any], number: int) -> Any:
+    r"""
+    ## Call it with what was read
+
+    The first call is a guess. If a later one fails, the model's cache does.
+    """
+    if not number:
+        return call()
+    try:
+        return call()
+    except Exception as error:
+        raise LaterCallError from error
+
+
+def returned(name: str, wishes: dict, offset: str, model: nn.Module, parts: list) -> list[Tensor]:
+    r"""
+    ## The cache comes back with the logits
+    """
+    taken = arguments_of(model)
+    cache: dict[str, Any] = {}
+    said = []
+    n_read = 0
+    for number, part in enumerate(parts):
+        # The first call is given no cache, and makes one.
+        place = {offset: n_read} if offset else {}
+        given = beside(model, part) | wishes | place | cache
+        result = next_call(partial(model, part, **given), number)
+        there, kept = cache_in(result, name)
+        # A model without one would be told each part alone.
+        if kept is None:
+            raise NoCacheError(f"nothing comes back for `{name}`")
+        # It goes by the name of an argument.
+        cache = {there if there in taken or name not in taken else name: kept}
+        if not next(iter(cache)):
+            cache = {name: kept}
+        said.append(find_logits(result))
+        n_read += part.shape[1]
+    return said
+
+
+def filled(
+    name: str, make: Callable, wishes: dict, offset: str, model: nn.Module, parts: list
+) -> list[Tensor]:
+    r"""
+    ## The call fills a dictionary or a list
+    """
+    cache = make()
+    said = []
+    n_read = 0
+    for number, part in enumerate(parts):
+        place = {offset: n_read} if offset else {}
+        given = beside(model, part) | wishes | place | {name: cache}
+        result = next_call(partial(model, part, **given), number)
+        if not cache:
+            raise NoCacheError(f"`{name}` stays empty")
+        said.append(find_logits(result))
+        n_read += part.shape[1]
+    return said
+
+
+def empty(model: nn.Module) -> bool:
+    r"""
+    ## Empty the cache of a module
+
+    True, if it or its parts have a method for that.
+    """
+    done = False
+    for part in model.modules():
+        names = [name for name in dir(type(part)) if re.search(EMPTY, name)]
+        for method in (getattr(part, name) for name in names):
+            # `reset_parameters` is about weights.
+            if "param" in method.__name__ or not callable(method):
+                continue
+            if not any(map(is_needed, inspect.signature(method).parameters.values())):
+                method()
+                done = True
+        if done:
+            break
+    return done
+
+
+def contents(model: nn.Module) -> dict[str, Any]:
+    r"""
+    ## What the modules hold that looks like a cache
+    """
+    return {
+        f"{path}.{name}": (id(one), one._version if isinstance(one, Tensor) else 0)
+        for path, part in model.named_modules()
+        for name, one in [*vars(part).items(), *part.named_buffers(recurse=False)]
+        if re.search(LIKE, name)
+    }
+
+
+def in_module(wishes: dict, offset: str, model: nn.Module, parts: list) -> list[Tensor]:
+    r"""
+    ## The cache stays in the module
+    """
+    said = []
+    n_read = 0
+    with borrowed(model):
+        can_be_emptied = empty(model)
+        before = contents(model)
+        for number, part in enumerate(parts):
+            place = {offset: n_read} if offset else {}
+            given = beside(model, part) | wishes | place
+            said.append(find_logits(next_call(partial(model, part, **given), number)))
+            # What nothing is kept for is no cache.
+            if not number and not can_be_emptied and contents(model) == before:
+                raise NoCacheError("the module keeps nothing")
+            n_read += part.shape[1]
+    return said
+
+
+def ways_to_read(model: nn.Module) -> Iterator[Read]:
+    r"""
+    ## All ways in which a model may read with a cache
+    """
+    held, wishes, offset = likely_names(model)
+    # If it wants to know where a part begins, that is the likelier way.
+    for place in dict.fromkeys((offset, "")):
+        for name in held:
+            yield partial(returned, name, wishes, place)
+            yield partial(filled, name, dict, wishes, place)
+            yield partial(filled, name, list, wishes, place)
+        if wishes and not held or place:
+            yield partial(in_module, wishes, place)
 
 
 def read_parts(model: nn.Module, parts: list[Tensor]) -> Tensor | None:
     r"""
     ## Read with a cache
 
-    Logits of all tokens, or None if the model has no cache.
+    Logits of all tokens in the first way that it can be read, or None if the model has no cache.
     """
-    # A result may have one cache under several names. First come those that the model takes.
-    taken = inspect.signature(model.forward).parameters
-    names = sorted(CACHES, key=lambda name: name not in taken)
-
-    # What the last call gave, under the name that the next call wants.
-    cache: dict[str, object] = {}
-    said = []
-    for part in parts:
-        # The first call is given no cache, and makes one.
-        output = model(part, use_cache=True, **cache)
-        given = [name for name in names if getattr(output, name, None) is not None]
-
-        # A model without one would be told each part alone.
-        if not given:
-            return None
-        # (Given under two names at once, it could be refused.)
-        cache = {given[0]: getattr(output, given[0])}
-
-        # Logits of this part alone.
-        said.append(find_logits(output))
-
-    # Side by side, they are logits of the whole text.
-    return torch.cat(said, dim=1)
+    for read in ways_to_read(model):
+        try:
+            return torch.cat(read(model, parts), dim=1)
+        except Exception:
+            continue
+    return None
 
 
 def read_by(whole: Whole, model: nn.Module, lengths: list[int]) -> Tensor | None:
@@ -59,17 +243,10 @@ def read_by(whole: Whole, model: nn.Module, lengths: list[int]) -> Tensor | None
     ## Read parts of given lengths
     """
     # The text is cut along its second axis.
-    parts = list(whole.inputs.split(lengths, dim=1))
+    parts = [part.contiguous() for part in whole.inputs.split(lengths, dim=1)]
 
     # You know how your model is called.
-    if whole.read:
-        return whole.read(model, parts)
-
-    # A model that can't read so, and says it by an error, does no harm.
-    try:
-        return read_parts(model, parts)
-    except Exception:
-        return None
+    return whole.read(model, parts) if whole.read else read_parts(model, parts)
 
 
 class Counts(nn.Embedding):

@@ -19,85 +19,126 @@ the optimizer uses them*, and compare them with those of one plain backward pass
 Which optimizer it is, and with which learning rate, doesn't matter.
 """
 
-import copy
+import math
 from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from labml_nn.transformers.mistakes.loss_names import Loss
-from labml_nn.transformers.mistakes.undisturbed import copied
-from labml_nn.transformers.mistakes.whole import Whole, adam_step, cross_entropy
+from labml_nn.transformers.mistakes.calling import arguments_of
+from labml_nn.transformers.mistakes.comparison import NEAR, off
+from labml_nn.transformers.mistakes.in_place import borrowed
+from labml_nn.transformers.mistakes.loss_names import Loss, other_losses
+from labml_nn.transformers.mistakes.steps import steps_of
+from labml_nn.transformers.mistakes.verdicts import NotTried, Unusual
+from labml_nn.transformers.mistakes.whole import Whole, cross_entropy, quiet
 
 
-def quiet(model: nn.Module) -> nn.Module:
+def is_left_out(targets: Tensor) -> Tensor:
     r"""
-    ## In training, without dropout
+    ## Which targets are left out of the loss
 
-    With dropout, two gradients of the same batch would differ without a mistake.
+    Those below zero. PyTorch's loss leaves out -100: the prompt of a dialogue, or padding.
     """
-    for module in model.modules():
-        for name, value in vars(module).items():
-            # A layer has it as `p`, an attention as a number with “drop” in its name.
-            # Other numbers stay as they are.
-            layer = name == "p" and "Drop" in type(module).__name__
-            if isinstance(value, float) and (layer or "drop" in name):
-                setattr(module, name, 0.0)
-    # Some layers compute something else in evaluation.
-    return model.train()
+    return targets < 0
 
 
-def plain(whole: Whole, model: nn.Module, loss: Loss = cross_entropy) -> dict[str, Tensor]:
+def copies(whole: Whole) -> bool:
+    r"""
+    ## Are the targets the inputs?
+
+    But for those that are left out.
+    """
+    left = is_left_out(whole.targets)
+    return bool(((whole.targets == whole.inputs) | left).all() and not left.all())
+
+
+def shifts_inside(whole: Whole) -> bool:
+    r"""
+    ## Is the shift in the model?
+
+    All models of the transformers library are given the text as its own `labels`, and shift them.
+    The loss that such a model gives tells, or else the gradient that a step uses.
+    """
+    if "inside" not in whole.known:
+        whole.known["inside"] = copies(whole) and (model_shifts(whole) or step_shifts(whole))
+    return whole.known["inside"]
+
+
+def shifted(logits: Tensor, targets: Tensor) -> Tensor:
+    r"""
+    ### The loss with the shift in it
+    """
+    return cross_entropy(logits[:, :-1], targets[:, 1:])
+
+
+def model_shifts(whole: Whole) -> bool:
+    r"""
+    ### By the loss that the model gives
+    """
+    names = [name for name in [*arguments_of(whole.model)][1:] if name in ("labels", "targets")]
+    for name in names:
+        with whole.rough() as model:
+            result = model(whole.inputs, **{name: whole.targets})
+            loss = result.get("loss") if isinstance(result, dict) else getattr(result, "loss", None)
+            expected = shifted(whole.predict(model, whole.inputs), whole.targets)
+            if isinstance(loss, Tensor) and off(loss.detach(), expected.detach()) < NEAR:
+                return True
+    return False
+
+
+def step_shifts(whole: Whole) -> bool:
+    r"""
+    ### By the gradient that a step uses
+    """
+    with whole.rough(training=True) as model:
+        gradients = plain(whole, model, shifted)
+        with steps_of(whole, model) as steps:
+            steps.step()
+        names = [name for name in gradients if name in steps.used]
+        if not names:
+            return False
+        return ratio(together(steps.used, names), together(gradients, names)) is not None
+
+
+def pairs(whole: Whole, logits: Tensor) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Logits and their targets, side by side
+
+    Whether the shift is in the data or in the model.
+    """
+    if shifts_inside(whole):
+        return logits[:, :-1], whole.targets[:, 1:]
+    return logits, whole.targets
+
+
+def usual(whole: Whole, model: nn.Module) -> Tensor:
+    r"""
+    ## The usual loss of the batch
+    """
+    return cross_entropy(*pairs(whole, whole.predict(model, whole.inputs)))
+
+
+def gradients_of(number: Tensor, model: nn.Module) -> dict[str, Tensor]:
+    r"""
+    ## The gradients of a number
+
+    For the weights that want one. The model's own gradients stay as they are.
+    """
+    named = {name: one for name, one in model.named_parameters() if one.requires_grad}
+    found = torch.autograd.grad(number, [*named.values()], allow_unused=True)
+    return {name: one for name, one in zip(named, found, strict=True) if one is not None}
+
+
+def plain(whole: Whole, model: nn.Module, loss: Loss | None = None) -> dict[str, Tensor]:
     r"""
     ## The gradients of one plain backward pass
+
+    The whole batch at once, and the mean of its losses, or another `loss`.
     """
-    # A copy, so that the model's own gradients stay as they are.
-    model = copy.deepcopy(model)
-
-    # The whole batch at once, and the mean of its losses.
-    loss(whole.predict(model, whole.inputs), whole.targets).backward()
-    return {name: w.grad for name, w in model.named_parameters() if w.grad is not None}
-
-
-def watch(whole: Whole, model: nn.Module) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    r"""
-    ## The gradients that your optimizer uses
-
-    And those that are there after the step.
-    """
-    # An optimizer knows weights, not their names.
-    names = {id(weight): name for name, weight in model.named_parameters()}
-    used: dict[str, Tensor] = {}
-
-    # PyTorch calls this before the step of any optimizer, with the arguments of the step.
-    def look(optimizer: torch.optim.Optimizer, arguments: tuple, named: dict) -> None:
-        for weight in (one for group in optimizer.param_groups for one in group["params"]):
-            # With a function that computes them, the gradients come later. And a loss may have
-            # weights of its own.
-            if id(weight) in names and not (arguments[1:] or named):
-                # A weight without a gradient stands still.
-                gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad
-
-                # A fused optimizer removes the scale of `float16` in its own kernel.
-                used[names[id(weight)]] = gradient / (getattr(optimizer, "grad_scale", None) or 1.0)
-
-    # Your function may need several calls until the optimizer makes a step, eight at most.
-    step = whole.make_step(model)
-    # From here on, every optimizer is watched.
-    handle = register_optimizer_step_pre_hook(look)
-    try:
-        for _ in range(8):
-            step(whole.inputs, whole.targets)
-            # One step of the optimizer is enough.
-            if used:
-                break
-    # Or all later optimizers of this process would be watched, too.
-    finally:
-        handle.remove()
-    # What is left when your function is done.
-    after = {n: w.grad for n, w in model.named_parameters() if w.grad is not None}
-    return used, after
+    if loss is None:
+        return gradients_of(usual(whole, model), model)
+    return gradients_of(loss(whole.predict(model, whole.inputs), whole.targets), model)
 
 
 def together(gradients: dict[str, Tensor], names: Iterable[str]) -> Tensor:
@@ -119,19 +160,94 @@ def ratio(found: Tensor, expected: Tensor) -> float | None:
     return times if (found - times * expected).norm() < 1e-3 * found.norm() else None
 
 
+def turned(found: Tensor, expected: Tensor, weights: Tensor) -> str:
+    r"""
+    ## Another direction, on purpose
+
+    What is clipped by value, or has a penalty for large weights, points elsewhere. So does anything
+    that is added to the loss, or smooths its targets.
+    """
+    # Each number by itself is cut off at the largest.
+    most = found.abs().max()
+    if off(found, expected.clamp(-most, most)) < NEAR:
+        return Unusual(f"gradients are clipped by value, at {most:.3g}")
+    # What is too much is in proportion to the weights.
+    if ratio(found - expected, weights) is not None:
+        return Unusual("the loss has a penalty for large weights")
+    cosine = (found @ expected / (found.norm() * expected.norm())).clamp(-1, 1).item()
+    angle = math.degrees(math.acos(cosine))
+    return Unusual(f"the gradient is turned by {angle:.0f} degrees from that of the mean loss")
+
+
+def name_loss_of_step(whole: Whole, model: nn.Module, found: Tensor, names: list[str]) -> str:
+    r"""
+    ## A wrong loss, by its gradient
+    """
+    if whole.loss is not cross_entropy:
+        # A wrong loss is the subject of another test, if it was said.
+        if ratio(found, together(plain(whole, model, whole.loss), names)) is not None:
+            return "said"
+    logits = whole.predict(model, whole.inputs)
+    logits, targets = pairs(whole, logits)
+    for name, loss in other_losses(targets).items():
+        # Not every loss can be computed of these.
+        try:
+            gradients = gradients_of(loss(logits, targets), model)
+        except RuntimeError:
+            continue
+        finally:
+            logits, targets = pairs(whole, whole.predict(model, whole.inputs))
+        if all(one in gradients for one in names):
+            if ratio(found, together(gradients, names)) is not None:
+                return f"the loss is wrong: {name}"
+    return ""
+
+
+def name_parts(whole: Whole, model: nn.Module, found: Tensor, names: list[str]) -> str:
+    r"""
+    ## Parts of the batch, wrongly put together
+    """
+    logits, targets = pairs(whole, whole.predict(model, whole.inputs))
+    for n in range(2, len(whole.inputs) + 1):
+        losses = [
+            cross_entropy(*part)
+            for part in zip(logits.chunk(n), targets.chunk(n), strict=True)
+            if not is_left_out(part[1]).all()
+        ]
+        # The part that comes last, with gradients of its own.
+        last = gradients_of(losses[-1] + 0 * logits.sum(), model)
+        logits, targets = pairs(whole, whole.predict(model, whole.inputs))
+        if ratio(found, together(last, names)) is not None:
+            return f"only the last of {n} parts counts: gradients are cleared between them"
+        # A part with few targets counts as much as one with many.
+        parts = zip(logits.chunk(n), targets.chunk(n), strict=True)
+        losses = [cross_entropy(*part) for part in parts if not is_left_out(part[1]).all()]
+        means = gradients_of(torch.stack(losses).mean() + 0 * logits.sum(), model)
+        logits, targets = pairs(whole, whole.predict(model, whole.inputs))
+        if ratio(found, together(means, names)) is not None:
+            return f"the means of {n} parts are averaged, though their numbers of targets differ"
+    return ""
+
+
 def name_step(whole: Whole, model: nn.Module) -> str | float:
     r"""
     ## One step beside the plain one
 
     What is wrong, or how many times the plain gradient was used.
     """
-    # The step changes the weights of a copy: its gradients are compared with those at the old ones.
+    # The step changes the weights: its gradients are compared with those at the old ones.
     expected = plain(whole, model)
-    used, after = watch(whole, copy.deepcopy(model))
+    with steps_of(whole, model) as steps:
+        steps.step()
+        after = {n: w.grad for n, w in model.named_parameters() if w.grad is not None}
+    used = steps.used
 
+    # It moves, and something else.
+    if steps.foreign and not steps.moves:
+        return "the optimizer has no weight of this model: was it made for another one?"
     # An optimizer of your own, which PyTorch doesn't know, can't be watched.
     if not used:
-        return ""
+        return NotTried("no optimizer of PyTorch makes a step, or it computes gradients itself")
 
     # A weight with a gradient should move.
     missing = [name for name, gradient in expected.items() if name not in used and gradient.any()]
@@ -144,20 +260,17 @@ def name_step(whole: Whole, model: nn.Module) -> str | float:
     found = together(used, names)
     if not found.any():
         return "the optimizer finds no gradients: they are cleared before it uses them"
-    times = ratio(found, together(expected, names))
+    vector = together(expected, names)
+    times = ratio(found, vector)
     if times is None:
-        # A wrong loss is the subject of another test. This one is about the step.
-        times = ratio(found, together(plain(whole, model, whole.loss), names))
-    if times is None:
-        # The gradient may be of one part of the batch.
-        for n in range(2, len(whole.inputs) + 1):
-            # The part that comes last, with gradients of its own.
-            last = [part[-1] for part in (whole.inputs.chunk(n), whole.targets.chunk(n))]
-            part = Whole(model, *last, predict=whole.predict)
-            if ratio(found, together(plain(part, model), names)) is not None:
-                return f"only the last of {n} parts counts: gradients are cleared between them"
-        # Dropout of a function that can't be turned off, for instance, or other data.
-        return "the gradient isn't that of the mean loss of this batch"
+        said = name_loss_of_step(whole, model, found, names)
+        if said == "said":
+            times = ratio(found, together(plain(whole, model, whole.loss), names))
+        else:
+            said = said or name_parts(whole, model, found, names)
+            weights = together(dict(model.named_parameters()), names)
+            return said or turned(found, vector, weights.detach())
+    assert times is not None
     # What the optimizer used is compared with what is left.
     if times > 1.01:
         return f"the gradient is {times:.3g} times that of the mean loss: parts are added up"
@@ -169,6 +282,15 @@ def name_step(whole: Whole, model: nn.Module) -> str | float:
     return times
 
 
+def is_wrong(said: str | float) -> bool:
+    r"""
+    ## Is it a mistake?
+
+    A number is none, and nor is what can be meant.
+    """
+    return isinstance(said, str) and not isinstance(said, Unusual | NotTried)
+
+
 def same_step(whole: Whole) -> str:
     r"""
     ## With large gradients, and with small ones
@@ -177,37 +299,52 @@ def same_step(whole: Whole) -> str:
     twice.
     """
     # Weights are doubled until no usual clipping would leave their gradients as they are.
-    rough = quiet(whole.rough())
-    for _ in range(6):
-        gradients = plain(whole, rough)
-        if together(gradients, gradients).norm() > 20:
-            break
-        # Twice the weights. In place, since the step below
-        # is made with this model.
-        for weight in rough.parameters():
-            weight.data *= 2
+    with whole.rough(training=True) as rough:
+        for _ in range(6):
+            gradients = plain(whole, rough)
+            if together(gradients, gradients).norm() > 20:
+                break
+            # Twice the weights. In place, since the step below
+            # is made with this model.
+            for weight in rough.parameters():
+                weight.data *= 2
 
-    # A wrong place of the clipping shows here.
-    large = name_step(whole, rough)
-    if isinstance(large, str):
-        return large
+        # A wrong place of the clipping shows here.
+        large = name_step(whole, rough)
+    if is_wrong(large) or isinstance(large, NotTried):
+        return str(large) if is_wrong(large) else large
 
     # A model that knows the batch has small ones. No clipping touches those.
-    learned = quiet(copied(whole.model))
-    usual = adam_step(learned)
-
-    # Sixty steps bring the loss of one batch down.
-    for _ in range(60):
-        usual(whole.inputs, whole.targets)
-    # A wrong size of the gradient shows here.
-    small = name_step(whole, learned)
-    if isinstance(small, str):
-        return small
+    model = getattr(whole.model, "_orig_mod", whole.model)
+    with borrowed(model):
+        learned = quiet(model)
+        learn_by_heart(whole, learned)
+        # A wrong size of the gradient shows here.
+        small = name_step(whole, learned)
+    if is_wrong(small):
+        return str(small)
+    if isinstance(large, str) or isinstance(small, str):
+        return large if isinstance(large, str) else small
 
     # The same factor below one at both places is no clipping.
     if large < 0.99 and abs(large - small) < 0.01 * small:
         return f"the gradient is {small:.3g} times that of the mean loss: divided once too often"
-    return ""
+    return Unusual(f"gradients are clipped, here to {large:.3g} of them") if large < 0.99 else ""
+
+
+def learn_by_heart(whole: Whole, model: nn.Module) -> None:
+    r"""
+    ## Sixty steps of a usual training
+
+    They bring the loss of one batch down.
+    """
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.Adam(weights, 3e-3)
+    for _ in range(60):
+        optimizer.zero_grad()
+        usual(whole, model).backward()
+        optimizer.step()
+    optimizer.zero_grad()
 
 
 def example(
@@ -233,8 +370,9 @@ def example(
     """
     text = torch.randint(n_vocab, (batch_size, seq_len + 1))
 
-    # A table of what follows what is a model, too. Its step changes a copy.
+    # A table of what follows what is a model, too. What its step changes is put back.
     table = nn.Embedding(n_vocab, n_vocab)
     whole = Whole(table, text[:, :-1], text[:, 1:])
-    used, _ = watch(whole, copy.deepcopy(table))
-    return plain(whole, table), used, name_step(whole, table)
+    with steps_of(whole, table) as steps:
+        steps.step()
+    return plain(whole, table), steps.used, name_step(whole, table)

@@ -14,13 +14,23 @@ wrong, or nothing.
 """
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from labml_nn.transformers.mistakes.comparison import NEAR, off
 from labml_nn.transformers.mistakes.loss_names import name_loss
-from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS
-from labml_nn.transformers.mistakes.step_tests import same_step
-from labml_nn.transformers.mistakes.undisturbed import copied
+from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS, SHORT
+from labml_nn.transformers.mistakes.step_tests import (
+    copies,
+    is_left_out,
+    plain,
+    same_step,
+    shifts_inside,
+    usual,
+)
+from labml_nn.transformers.mistakes.steps import steps_of
+from labml_nn.transformers.mistakes.verdicts import Findings, NotTried, Unusual
+from labml_nn.transformers.mistakes.weights_used import without_number
 from labml_nn.transformers.mistakes.whole import Whole, cross_entropy, run_tests
 
 
@@ -33,13 +43,20 @@ def targets_follow_inputs(whole: Whole) -> str:
     # The batch as the training gets it: everything it learns is in here.
     inputs = whole.inputs
     targets = whole.targets
-    if targets[:, :-1].equal(inputs[:, 1:]):
+    # Some are left out on purpose: a prompt, or padding.
+    left = is_left_out(targets)
+    if left.all():
+        return "every target is below zero, so it is left out of the loss"
+    if ((targets[:, :-1] == inputs[:, 1:]) | left[:, :-1]).all():
+        return ""
+    # As the transformers library wants it.
+    if shifts_inside(whole):
         return ""
 
     # The two mistakes that are in print have names.
-    if targets.equal(inputs):
+    if copies(whole):
         return "the targets are the inputs: the model learns to copy. Shift them by one"
-    if targets[:, :-2].equal(inputs[:, 2:]):
+    if ((targets[:, :-2] == inputs[:, 2:]) | left[:, :-2]).all():
         return "each target is the token after next: the targets are shifted twice"
 
     # Any other.
@@ -53,35 +70,44 @@ def honest(whole: Whole) -> str:
     Each token is predicted from what comes before it, and *nothing else is there*. The mean of
     these losses must be the one that the training computes of the same batch.
     """
-    # With weights of some size: a fresh bias may be zero, and would hide what is wrong with it.
-    model = whole.rough()
     inputs = whole.inputs
-
-    # The inputs and the one token after them.
+    length = inputs.shape[1]
+    # The inputs and the one token after them, without what is left out.
     text = torch.cat([inputs, whole.targets[:, -1:]], dim=1)
-    # The longest prefix is all of the input.
-    ends = range(1, inputs.shape[1] + 1)
+    targets = text[:, 1:].masked_fill(is_left_out(whole.targets), -100)
+    if shifts_inside(whole):
+        targets = F.pad(whole.targets[:, 1:], (0, 1), value=-100)
 
-    # Prefix by prefix: the model gets $n$ tokens, and says what it expects of the next.
-    alone = torch.stack([whole.predict(model, inputs[:, :n])[:, -1] for n in ends], dim=1)
-
-    # The mean over sequences and positions, as that of the training is.
-    expected = cross_entropy(alone, text[:, 1:])
-
-    # The loss of the training, in one call for all positions.
-    logits = whole.predict(model, inputs)
-    found = whole.loss(logits, whole.targets)
+    # With weights of some size: a fresh bias may be zero, and would hide what is wrong with it.
+    with torch.no_grad(), whole.rough() as model:
+        # The loss of the training, in one call for all positions.
+        logits = whole.predict(model, inputs)
+        # Prefix by prefix: the model gets $n$ tokens, and says what it expects of the next. (Of a
+        # long text, a few prefixes. The longest is all of the input.)
+        alone = logits.clone()
+        for n in range(1, length) if length <= SHORT else range(1, length, length // SHORT):
+            # A model may refuse a single token.
+            try:
+                alone[:, n - 1] = whole.predict(model, inputs[:, :n])[:, -1]
+            except Exception:
+                continue
+        # The mean over the sequences and positions, as that of the training is.
+        expected = cross_entropy(alone, targets)
+        found = expected if shifts_inside(whole) else whole.loss(logits, whole.targets)
+        name = "" if shifts_inside(whole) else name_loss(whole.loss, logits, targets)
+        from_logits = cross_entropy(logits, targets)
 
     # Both numbers are told, so that one can see how far they are apart.
     # The loss itself is looked at first. If it is the usual one, the logits are to blame.
     differ = f"the loss of the batch is {found:.4f}, from prefixes alone it is {expected:.4f}: "
-    name = name_loss(whole.loss, logits, text[:, 1:])
     if name:
         return differ + name
 
     # A loss that is wrong on purpose, such as one with smoothed labels, isn't a mistake.
-    if off(cross_entropy(logits, text[:, 1:]), expected) < NEAR:
-        return ""
+    if off(from_logits, expected) < NEAR:
+        if off(found, expected) < NEAR:
+            return ""
+        return Unusual(f"{differ}labels are smoothed, or a penalty is added")
 
     # The same loss of the same tokens: only what the model is shown differs.
     return differ + "the logits change with what comes after a token (see model_prefix)"
@@ -89,22 +115,22 @@ def honest(whole: Whole) -> str:
 
 def weights_after(whole: Whole, leftover: float) -> Tensor:
     r"""
-    ## One step, and where it leads
+    ## Two steps, and where they lead
 
-    All weights, as one long vector, after a step that found gradients of `leftover`.
+    All weights, as one long vector, after two steps. The gradients that the first one has left are
+    replaced by `leftover`. (What is cleared at the end of a step is gone.)
     """
-    # A copy, because a step changes the weights.
-    model = copied(whole.model)
-    step = whole.make_step(model)
-
-    # What a step before this one might have left there.
-    for weight in model.parameters():
-        weight.grad = torch.full_like(weight, leftover)
-
-    # Dropout would be another reason for a difference.
-    torch.manual_seed(1)
-    step(whole.inputs, whole.targets)
-    return torch.cat([weight.detach().flatten() for weight in model.parameters()])
+    model = getattr(whole.model, "_orig_mod", whole.model)
+    with steps_of(whole, model.train()) as steps:
+        # Dropout would be another reason for a difference.
+        torch.manual_seed(1)
+        steps.step()
+        for weight in model.parameters():
+            if weight.grad is not None and weight.grad.any():
+                weight.grad = torch.full_like(weight, leftover)
+        torch.manual_seed(1)
+        steps.step()
+        return torch.cat([weight.detach().flatten() for weight in model.parameters()])
 
 
 def forgets(whole: Whole) -> str:
@@ -135,31 +161,68 @@ def learns(whole: Whole, bar: float = 0.3) -> str:
     The memory of any model that works is good enough for a few short sequences, if they differ
     from the first token on.
     """
-    # A copy again, and a fresh optimizer for it.
-    model = copied(whole.model)
-    step = whole.make_step(model)
-    # The same batch again and again.
-    for _ in range(whole.n_steps):
-        step(whole.inputs, whole.targets)
+    # The same batch again and again, with a fresh optimizer.
+    model = getattr(whole.model, "_orig_mod", whole.model)
+    with steps_of(whole, model) as steps:
+        for _ in range(whole.n_steps):
+            steps.step()
 
-    # Measured with the usual loss: that of the training may be the mistake.
-    loss = cross_entropy(whole.predict(model.eval(), whole.inputs), whole.targets).item()
+        # Measured with the usual loss: that of the training may be the mistake.
+        model.eval()
+        with torch.no_grad():
+            loss = usual(whole, model).item()
     if loss < bar:
         return ""
 
     # Random text can be remembered, and not understood; so this asks for memory alone.
-    return (
+    said = (
         f"after {whole.n_steps} steps on one batch its loss is {loss:.2f}, not below {bar}: is "
         "there a residual, are the targets right, does the loss get logits, is the rate right?"
     )
+    # A part of the weights may not be able to.
+    frozen = any(not weight.requires_grad for weight in model.parameters())
+    return Unusual(f"{said} (some weights are frozen)") if frozen else said
+
+
+def every_weight_moves(whole: Whole, n_steps: int = 12) -> str:
+    r"""
+    ## Does every weight move?
+
+    After some steps each weight that gets a gradient must be another. (In the first ones, a
+    learning rate may still be zero.) Weights that are frozen are told, and are no mistake.
+    """
+    with whole.rough(training=True) as model:
+        gradients = plain(whole, model)
+        before = {name: one.detach().clone() for name, one in model.named_parameters()}
+        with steps_of(whole, model) as steps:
+            for _ in range(min(n_steps, whole.n_steps)):
+                steps.step()
+            same = [n for n, one in model.named_parameters() if one.detach().equal(before[n])]
+        wanted = {name for name, one in model.named_parameters() if one.requires_grad}
+
+    # A step that isn't an optimizer's of PyTorch may do anything.
+    if steps.foreign and not steps.moves:
+        return NotTried("the optimizer has no weight of this model")
+    largest = max((float(one.norm()) for one in gradients.values()), default=0.0)
+    still = [n for n in same if n in gradients and gradients[n].norm() > 1e-4 * largest]
+    if still:
+        return f"{', '.join(still)} get a gradient, and never move: is there a rate for them?"
+    without = [name for name in same if name in wanted and name not in gradients]
+    used = {without_number(name) for name in gradients}
+    without = [name for name in without if without_number(name) not in used]
+    if without:
+        return f"no gradient comes to {', '.join(without)}: never used"
+    frozen = [name for name in before if name not in wanted]
+    return Unusual(f"frozen: {', '.join(frozen)}") if frozen else ""
 
 
 # The batch first: if it is wrong, nothing that comes after it can be right.
-TRAINING_TESTS = (targets_follow_inputs, honest, forgets, same_step, learns)
-WHOLE_TESTS = (targets_follow_inputs, honest, *MODEL_TESTS, forgets, same_step, learns)
+STEP_TESTS = (forgets, same_step, every_weight_moves, learns)
+TRAINING_TESTS = (targets_follow_inputs, honest, *STEP_TESTS)
+WHOLE_TESTS = (targets_follow_inputs, honest, *MODEL_TESTS, *STEP_TESTS)
 
 
-def find_in_whole(whole: Whole) -> dict[str, str]:
+def find_in_whole(whole: Whole) -> Findings:
     r"""
     ## All of these
 

@@ -17,18 +17,18 @@ With a mask that is read upside down, everything runs and every shape is right: 
 meaning is meant. So each way is judged by what comes out.
 """
 
-import copy
 import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.guesses import SIZES
+from labml_nn.transformers.mistakes.guesses import SIZES, meaning
+from labml_nn.transformers.mistakes.in_place import borrowed
 from labml_nn.transformers.mistakes.pasted_text import failed_line
 
 
@@ -58,6 +58,7 @@ class Way:
     * `mask` says what its mask means: “none” is passed, “true shows”, “true hides”, or “added” to
       the scores
     * `shape` is that of the mask; `name` is what the argument is called
+    * `switch` is an argument that is turned on, such as PyTorch's `is_causal`
     """
 
     layout: str = "batch first"
@@ -65,6 +66,7 @@ class Way:
     mask: str = "none"
     shape: str = "T, T"
     name: str = ""
+    switch: str = ""
 
     def causal_mask(self, n: int) -> Tensor:
         r"""
@@ -89,8 +91,9 @@ class Way:
         turned = x.transpose(0, 1) if self.layout == "sequence first" else x
         # An attention with a mask of its own has no argument for one.
         mask = {} if self.mask == "none" else {self.name: self.causal_mask(x.shape[1])}
+        on = {self.switch: True} if self.switch else {}
         # Query, key and value are the same input: self-attention.
-        output = output_in(attention(*[turned] * self.inputs, **mask), turned)
+        output = output_in(attention(*[turned] * self.inputs, **mask, **on), turned)
 
         # Back again, so that nobody else needs to know.
         return output.transpose(0, 1) if self.layout == "sequence first" else output
@@ -111,6 +114,11 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
     # Every mask has the word in its name.
     parameters = inspect.signature(forward).parameters
     masks = [name for name in parameters if "mask" in name.lower()]
+    # That of padding isn't the causal one.
+    masks.sort(key=lambda name: "pad" in name)
+    # A switch that is off by default makes a mask by itself.
+    turned_on = [name for name in parameters if meaning(name) == "causal" and name not in masks]
+    turned_on = [name for name in turned_on if parameters[name].default is False]
     # What must be given, and is no mask, is an input. What has a default isn't needed.
     named = [
         name
@@ -121,21 +129,25 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
     meanings = (*MEANINGS, "none") if masks else ("none",)
     # For each part of a way, all that it can be. The likelier ones come first.
     every = {
+        # Each argument for a mask is tried.
+        "name": masks or [""],
         "layout": LAYOUTS,
         "inputs": [max(1, len(named))],
         # A mask may have four shapes.
         "mask": meanings,
         "shape": SHAPES,
-        # Of several arguments for masks the first is tried.
-        "name": masks[:1] or [""],
+        "switch": [""],
     }
     # What was said is no longer tried.
     every |= {key: [value] for key, value in answers.items() if key in every}
-    # Each with each: at most 26 ways. What has a place for a mask is first given one, in both
-    # layouts. Without a mask there is one shape as good as any.
+    # Each with each: 26 ways for each mask. What has a place for a mask is first given one, in both
+    # layouts. Without a mask there is one shape as good as any, and a switch that may be needed.
     found = [Way(**dict(zip(every, one, strict=True))) for one in product(*every.values())]
     yield from (way for way in found if way.mask != "none")
-    yield from (way for way in found if way.mask == "none" and way.shape == every["shape"][0])
+    plain = [way for way in found if way.mask == "none" and way.shape == every["shape"][0]]
+    plain = [way for way in plain if way.name == every["name"][0]]
+    for name in [*turned_on, ""]:
+        yield from (replace(way, switch=way.switch or name) for way in plain)
 
 
 def best_of(
@@ -155,18 +167,18 @@ def best_of(
     failed = ""
     line = None
     for way in every:
-        # Most ways don't run, and that is how we know that they are none. Nothing is kept for a
-        # gradient: what a module holds on to could not be copied.
+        # Most ways don't run, and that is how we know that they are none.
         try:
-            with torch.no_grad():
-                output = way(module.eval(), x)
+            with borrowed(module):
+                with torch.no_grad():
+                    output = way(module.eval(), x)
 
-            # Some run, and give something else.
-            if list(output.shape[: x.dim()]) != list(x.shape):
-                failed = failed or f"an input of {list(x.shape)} gives {list(output.shape)}"
-                continue
-            # A copy, since tests leave gradients behind.
-            wrong = badness(copy.deepcopy(module), way, x)
+                # Some run, and give something else.
+                if list(output.shape[: x.dim()]) != list(x.shape):
+                    failed = failed or f"an input of {list(x.shape)} gives {list(output.shape)}"
+                    continue
+                # At the end of the block, it is as it was.
+                wrong = badness(module, way, x)
         except Exception as error:
             # The first error is that of the likeliest way.
             if not failed:

@@ -5,23 +5,30 @@ summary: What the tests of a whole model have to be told, and what they find out
 ---
 
 **In:** a model as it is made, and a small batch. **Out:** the same two, with the ways to call the
-model and to train it. Most models need nothing more: their logits are found in a tensor, in a
-field, in a dictionary, or in a pair with the loss. Whatever else a model wants can be said.
+model and to train it. Most models need nothing more: [their logits are found](calling.py). Whatever
+else a model wants can be said.
 
 The [tests of a model](model_tests.py), of its [cache](cache_tests.py), of a
 [training](training_tests.py) and of its [step](step_tests.py) all take this one object.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from labml_nn.transformers.mistakes.calling import logits_of, own_lengths
 from labml_nn.transformers.mistakes.comparison import roughen
-from labml_nn.transformers.mistakes.undisturbed import copied
+from labml_nn.transformers.mistakes.in_place import borrowed
+from labml_nn.transformers.mistakes.verdicts import Findings, run_all
+
+# What fails here is told alone: without it, no other test makes sense.
+GATES = ("runs", "model_finite", "model_twice")
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
@@ -34,42 +41,21 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 
-def find_logits(output: Any) -> Any:
+def quiet(model: nn.Module) -> nn.Module:
     r"""
-    ## Find the logits in a result
+    ## In training, without dropout
 
-    Models give them in four ways: as they are, in a field, in a dictionary, or in a tuple.
+    With dropout, two results of the same batch would differ without a mistake.
     """
-    # In a field of that name: so do the models of the transformers library.
-    found = getattr(output, "logits", output)
-
-    # Or in a dictionary.
-    if isinstance(found, dict):
-        found = found["logits"]
-
-    # nanoGPT gives a pair: logits and loss.
-    return found[0] if isinstance(found, (tuple, list)) else found
-
-
-def logits_of(model: nn.Module, tokens: Tensor) -> Tensor:
-    r"""
-    ## Call the model
-    """
-    # Most models need nothing but the tokens.
-    found = find_logits(model(tokens))
-
-    # Without targets, nanoGPT computes the logits of the last position alone.
-    if isinstance(found, Tensor) and found.dim() == 3 and found.shape[1] == 1 < tokens.shape[1]:
-        found = find_logits(model(tokens, tokens))
-
-    # Anything else must be said.
-    if not isinstance(found, Tensor) or found.dim() != 3 or found.shape[:2] != tokens.shape:
-        given = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
-
-        # The sentence says what there is, what is wanted, and what to do.
-        wanted = f"[{tokens.shape[0]}, {tokens.shape[1]}, n_vocab]"
-        raise ValueError(f"the logits are {given}, not {wanted}: say by `predict` how to get them")
-    return found
+    for module in model.modules():
+        for name, value in vars(module).items():
+            # A layer has it as `p`, an attention as a number with “drop” in its name.
+            # Other numbers stay as they are.
+            layer = name == "p" and "Drop" in type(module).__name__
+            if isinstance(value, float) and (layer or "drop" in name):
+                setattr(module, name, 0.0)
+    # Some layers compute something else in evaluation.
+    return model.train()
 
 
 def adam_step(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
@@ -79,7 +65,8 @@ def adam_step(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
     A function that makes one step on inputs and targets.
     """
     # Made once, because Adam remembers the gradients of earlier steps.
-    optimizer = torch.optim.Adam(model.parameters(), 3e-3)
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.Adam(weights, 3e-3)
 
     # Gradients are cleared first; `backward` would add to them.
     def step(inputs: Tensor, targets: Tensor) -> None:
@@ -123,37 +110,101 @@ class Whole:
     # More than enough for sequences that differ from the first token on.
     n_steps: int = 120
 
-    def rough(self) -> nn.Module:
+    # What was found out already: the logits of the batch, and the texts that were tried.
+    known: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def is_called_as_usual(self) -> bool:
         r"""
-        ### A copy of the model with weights of some size
+        ### Has nobody said how to call it?
         """
-        # Yours stays as it is, in its precision. Fresh biases may be zero, and a mistake in one
-        # would not show.
-        model = roughen(copied(self.model)).eval()
+        return self.predict is logits_of
 
-        # Some weights are logarithms or rates, and random ones give no numbers. Then yours must do.
-        if self.predict(model, self.inputs).isfinite().all():
-            return model
-        return copied(self.model).eval()
+    @contextmanager
+    def rough(self, training: bool = False) -> Iterator[nn.Module]:
+        r"""
+        ### The model with weights of some size
+
+        Fresh biases may be zero, and a mistake in one would not show. It is the model itself, [in
+        place](in_place.py), in evaluation or in `training` without dropout.
+        """
+        # Of a compiled module, the one that it was made from.
+        model = getattr(self.model, "_orig_mod", self.model)
+        with borrowed(model):
+            # Some weights are logarithms or rates, and random ones give no numbers. Then yours must
+            # do.
+            if "rough" not in self.known:
+                with borrowed(model):
+                    # (Whether there are numbers with yours is the question of a test.)
+                    roughen(model).eval()
+                    logits = self.predict(model, self.inputs)
+                    self.known["rough"] = bool(has_numbers(logits))
+                    if self.known["rough"]:
+                        self.known["logits"] = logits.detach()
+            if self.known["rough"]:
+                roughen(model)
+            yield quiet(model) if training else model.eval()
+
+    def logits(self, model: nn.Module) -> Tensor:
+        r"""
+        ### Those of the batch, in evaluation
+
+        They are computed once.
+        """
+        if "logits" not in self.known:
+            self.known["logits"] = self.predict(model, self.inputs).detach()
+        return self.known["logits"]
+
+    def longer(self, model: nn.Module) -> Tensor | None:
+        r"""
+        ### Two texts as long as the model allows
+
+        With tokens of the batch; or None, if the batch is as long already.
+        """
+        if not self.is_called_as_usual or self.inputs.dtype.is_floating_point:
+            return None
+        tokens = self.inputs.flatten()
+        for length in own_lengths(model):
+            if length <= self.inputs.shape[1]:
+                return None
+            text = tokens[torch.randint(len(tokens), (2, length), device=tokens.device)]
+            # A model that takes no such text is asked for a shorter one.
+            try:
+                self.predict(model, text)
+            except Exception:
+                continue
+            self.known["long"] = length
+            return text
+        return None
+
+    def tried_on(self) -> str:
+        r"""
+        ### On what texts it was tried
+        """
+        count = f"{len(self.inputs)} texts of {self.inputs.shape[1]} tokens"
+        return f"tried on {count}" + (
+            f" and on 2 of {self.known['long']}" if "long" in self.known else ""
+        )
 
 
-def run_tests(tests: Iterable[Callable[[Whole], str]], whole: Whole) -> dict[str, str]:
+def has_numbers(logits: Tensor) -> Tensor:
+    r"""
+    ## Are there logits that are numbers?
+
+    A token that may never be said can have minus infinity, if others have not.
+    """
+    finite = logits.isfinite()
+    return finite.any(-1).all() & (finite | (logits == -torch.inf)).all()
+
+
+def run_tests(tests: Sequence[Callable[[Whole], str]], whole: Whole, **options: Any) -> Findings:
     r"""
     ## Run some tests
 
-    From the names of the tests that fail to what is wrong. An error is a failure as well.
+    With [their verdicts](verdicts.py). Options are `skip` and `only`, names of tests.
     """
-    # Every test runs, even after one that fails.
-    found = {}
-    for test in tests:
-        try:
-            found[test.__name__] = test(whole)
-        # A model that can't be called is told like any other mistake.
-        except Exception as error:
-            found[test.__name__] = f"{type(error).__name__}: {error}"
-
-    # Tests that pass say nothing.
-    return {name: sentence for name, sentence in found.items() if sentence}
+    asked = [(test.__name__, partial(test, whole)) for test in tests]
+    return run_all(asked, GATES, tried_on=whole.tried_on, **options)
 
 
 def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> Tensor:
@@ -164,11 +215,9 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> Tensor:
 
     ### Exercises
 
-    ??? question "Why does each test take a copy of the model?"
-        Tests change weights, and a training step changes them too. Yours should stay as it is.
-
-    ??? question "Your model returns `(loss, logits)`. What do you say?"
-        `predict=lambda model, tokens: model(tokens, tokens)[1]`.
+    ??? question "Why do tests work in a block?"
+        They change weights, and a training step changes them too. At the end of the block, yours
+        are what they were.
 
     ??? question "Why are weights made larger before a test?"
         With small weights a mistake changes little, and could hide in the rounding.
@@ -177,7 +226,8 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> Tensor:
     text = torch.randint(n_vocab, (batch_size, seq_len + 1))
     whole = Whole(nn.Embedding(n_vocab, n_vocab), text[:, :-1], text[:, 1:])
 
-    # One step changes a copy, and the logits of the model stay as they were.
-    logits = whole.predict(whole.rough(), whole.inputs)
-    whole.make_step(whole.rough())(whole.inputs, whole.targets)
+    # One step changes the weights, and after the block they are as before.
+    with whole.rough() as model:
+        logits = whole.predict(model, whole.inputs)
+        whole.make_step(model)(whole.inputs, whole.targets)
     return cross_entropy(logits, whole.targets)

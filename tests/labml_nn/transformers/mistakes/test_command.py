@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes import command
@@ -64,10 +65,10 @@ def test_an_attention_is_made_by_guesses_and_its_mistake_named(
     printed = capsys.readouterr().out
     assert "MyAttention(config=n_embd=24, n_head=3)\n" in printed
     assert "an attention: batch first, inputs: 1\n" in printed
-    named = next(line for line in printed.splitlines() if line.startswith("* comparison"))
+    named = next(line for line in printed.splitlines() if line.startswith("* wrong: comparison"))
     assert "there is no causal mask" in named
     assert named.endswith(" (line 17?)")
-    assert printed.endswith("2 of the tests fail\n")
+    assert printed.splitlines()[-1].startswith("2 of the tests fail, ")
 
 
 def test_the_way_to_call_it_is_found_and_its_sizes_can_be_said(
@@ -79,8 +80,8 @@ def test_the_way_to_call_it_is_found_and_its_sizes_can_be_said(
     printed = capsys.readouterr().out
     assert "an attention: sequence first, inputs: 3, mask attn_mask: true hides\n" in printed
     # With another width it runs in no way, and the first error says why.
-    assert main([name, "--arguments", said]) == 1
-    assert "* runs: " in capsys.readouterr().out
+    assert main([name, "--arguments", said]) == 2
+    assert "* error: runs: " in capsys.readouterr().out
 
 
 def test_a_model_is_told_from_an_attention(
@@ -90,7 +91,7 @@ def test_a_model_is_told_from_an_attention(
     assert "MyModel(vocab_size=19, n_embd=24, dropout=0.1)" in capsys.readouterr().out
     said = "dict(vocab_size=64, n_embd=8)"
     assert main([f"{file(tmp_path)}:MyModel", "--arguments", said]) == 0
-    assert capsys.readouterr().out == "all tests pass\n"
+    assert "\nnothing is wrong, " in capsys.readouterr().out
 
 
 def test_a_class_of_the_transformers_library_is_tiny(capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,13 +136,29 @@ def test_a_file_may_import_what_lies_beside_it_before_anything_else(
     assert load(f"{path}:Beside").place == "here"
 
 
-def test_a_model_reads_three_texts_of_twelve_tokens_that_are_not_special(
+def test_a_model_reads_three_texts_as_long_as_it_allows_of_tokens_that_are_not_special(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[Tensor] = []
     monkeypatch.setattr(command, "find_in_language_model", lambda _, tokens: asked.append(tokens))
-    examine(nn.Embedding(19, 24), 24, 3)
-    (tokens,) = asked
-    assert tokens.shape == (3, 12)
-    assert tokens.min() >= 3
-    assert tokens.max() < 19
+    model = nn.Embedding(19, 24)
+    for length, said in ((256, None), (40, 40), (256, 1024)):
+        model.block_size = said
+        examine(model, 24, 3)
+        tokens = asked.pop()
+        assert tokens.shape == (3, length)
+        assert tokens.min() >= 3
+        assert tokens.max() < 19
+    # Nobody has said that its table of positions has 64 rows.
+    examine(Positions(), 24, 3)
+    assert asked.pop().shape == (3, 64)
+
+
+class Positions(nn.Embedding):
+    r"""It has positions for 64 tokens."""
+
+    def __init__(self) -> None:
+        super().__init__(64, 24)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return super().forward(tokens) + super().forward(torch.arange(tokens.shape[1]))

@@ -396,7 +396,8 @@ def test_other_weights_than_the_formulas_are_compared_with_nothing() -> None:
         "super().__init__()", "super().__init__()\n        self.gain = nn.LayerNorm(2)"
     )
     text = text.replace(
-        "return self.inner(", "x = self.gain.weight.sum()\n        return self.inner(x * "
+        "return self.inner(",
+        "x = self.gain.weight.sum() + self.gain.bias.sum()\n        return self.inner(x * ",
     )
     fifth = "self.fifth = nn.Linear(embed_dim, embed_dim)"
     for other in (
@@ -442,7 +443,8 @@ def test_what_needs_no_comparison_is_told_before_it() -> None:
     assert [one["compared"] for one in told] == ["soon", "yes"]
     first, last = ([test["test"] for test in one["found"]] for one in told)
     assert first == ["nothing_from_the_future"]
-    assert last == ["comparison", *first]
+    # It isn't the formula's result, and that is said as well.
+    assert last == [*first, "comparison"]
     cached = CACHED.replace("diagonal=S - T", "diagonal=0")
     told = [one["found"] for one in pasted.check(cached, BATCH_FIRST) if "found" in one]
     assert [[one["test"] for one in found] for found in told] == [["cache_agrees"]] * 2

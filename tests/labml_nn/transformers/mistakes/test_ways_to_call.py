@@ -83,7 +83,11 @@ def test_all_ways_are_tried_and_the_likelier_ones_come_first() -> None:
     shapes = ("T, T", "1, T, T", "1, 1, T, T", "T, T, 1")
     # A mask that has a place is given, whichever axis is first.
     assert list(ways(with_mask, {})) == [
-        *(Way(*one, "src_MASK") for one in product(layouts, [2], meanings[:-1], shapes)),
+        *(
+            Way(*one, name)
+            for name in ("src_MASK", "my_mask")
+            for one in product(layouts, [2], meanings[:-1], shapes)
+        ),
         *(Way(layout, 2, "none", "T, T", "src_MASK") for layout in layouts),
     ]
     # There is always an input, and what has no fixed name is none.
@@ -91,9 +95,26 @@ def test_all_ways_are_tried_and_the_likelier_ones_come_first() -> None:
     assert {way.inputs for way in ways(lambda x, **others: None, {})} == {1}
 
 
+def switched(x: Any, key_padding_mask: Any = None, attn_mask: Any = None) -> None: ...
+def turned_on(x: Any, is_causal: bool = False, need_weights: bool = False) -> None: ...
+
+
+def test_padding_is_no_causal_mask_and_a_switch_is_tried_before_it_is_left_off() -> None:
+    assert next(ways(switched, {})).name == "attn_mask"
+    assert [way.switch for way in ways(turned_on, {})] == ["is_causal"] * 2 + [""] * 2
+    given = []
+    module = nn.Identity()
+    module.forward = lambda x, is_causal=False: given.append(is_causal) or x
+    x = torch.zeros(2, 3, 5)
+    for way in ways(module.forward, {}):
+        way(module, x)
+    assert given == [True, True, False, False]
+
+
 def test_what_was_said_is_no_longer_tried() -> None:
     said = {"layout": "sequence first", "mask": "added", "shape": "1, T, T", "inputs": 3}
-    assert list(ways(with_mask, said | {"colour": "red"})) == [Way(**said, name="src_MASK")]
+    expected = [Way(**said, name=name) for name in ("src_MASK", "my_mask")]
+    assert list(ways(with_mask, said | {"colour": "red"})) == expected
     assert {way.name for way in ways(with_mask, {"name": "my_mask"})} == {"my_mask"}
     said = {"mask": "none", "shape": "1, T, T"}
     assert {way.shape for way in ways(with_mask, said)} == {"1, T, T"}
@@ -127,8 +148,8 @@ def test_the_first_of_the_best_ways_is_taken_or_the_first_failure_told() -> None
     module.weight = nn.Parameter(torch.ones(3))
 
     def badness(other: nn.Module, way: Any, x: Tensor) -> int:
-        # Others work on a copy, which needs that nothing with a history is kept.
-        assert other is not module
+        # It is the module itself, and what it has kept is gone afterwards.
+        assert other is module
         assert other.kept.equal(way.give(x + 1))
         return way.wrong
 
@@ -146,6 +167,8 @@ def test_the_first_of_the_best_ways_is_taken_or_the_first_failure_told() -> None
     assert best(wide)[0] is wide
     # One without a mistake is good enough, and the others aren't tried.
     assert best(one, Tried(lambda x: x), Tried(exit))[0].wrong == 0
+    assert module.training
+    assert not hasattr(module, "kept")
 
 
 def test_the_line_of_the_first_failure_is_told() -> None:

@@ -1,10 +1,17 @@
 r"""
-What some model classes of the transformers library need besides the tiny sizes of all.
+---
+title: Special Sizes
+summary: What some classes of the transformers library need beside the tiny sizes of all.
+---
 
-The keys are model types of `AutoModelForCausalLM`. A dictionary as a value is for the configuration
-within the configuration.
+Most models of that library become tiny by [the names of their sizes](tiny.py). Some have sizes that
+depend on each other: the heads of Mamba-2 are together twice as wide as the model. Here is what
+these need. A dictionary within a dictionary is for the configuration within the configuration.
+
+**In:** the type of a model. **Out:** its special sizes.
 """
 
+import copy
 from typing import Any
 
 # Keys and values of latent attention are made anew for each head.
@@ -126,3 +133,21 @@ INNER = {
     "musicgen": "decoder",
     "musicgen_melody": "decoder",
 }
+
+
+def special_sizes(model_type: str) -> dict[str, Any]:
+    r"""
+    ## What a type needs
+
+    Nothing, for most of them. It is a copy, which may be changed.
+    """
+    return copy.deepcopy(SPECIAL.get(model_type, {}))
+
+
+def example() -> dict[str, Any]:
+    r"""
+    ## Example
+
+    Mamba-2 has eight heads of width 8, which is twice the width of the tiny model.
+    """
+    return special_sizes("mamba2")

@@ -1,0 +1,56 @@
+r"""Pastes texts into the museum's page, and keeps all that is told: ANSWER."""
+
+import pickle
+import sys
+from pathlib import Path
+
+import torch
+
+from labml_nn.transformers.mistakes.pasted import check
+
+ATTENTION = """
+class Attention(nn.Module):
+    def __init__(self, d_model, n_heads, dropout=0.1):
+        super().__init__()
+        self.heads = n_heads
+        self.qkv = nn.Linear(d_model, 3 * d_model)
+        self.out = nn.Linear(d_model, d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.kept = {}
+
+    def forward(self, x, cache=None):
+        parts = self.qkv(x).chunk(3, dim=-1)
+        q, k, v = (z.unflatten(-1, (self.heads, -1)).transpose(1, 2) for z in parts)
+        if cache is not None:
+            k, v = torch.cat([cache[0], k], 2), torch.cat([cache[1], v], 2)
+        n, m = q.shape[2], k.shape[2]
+        ahead = torch.ones(n, m, dtype=torch.bool).triu(1 + m - n)
+        scores = q @ k.transpose(-2, -1) / (q.shape[-1] ** 0.5)
+        weights = scores.masked_fill(ahead, -1e9).softmax(dim=-1)
+        self.kept["weights"] = weights
+        return self.out((self.dropout(weights) @ v).transpose(1, 2).flatten(2)), (k, v)
+"""
+MODEL = """
+class Model(nn.Module):
+    def __init__(self, vocab_size, n_embd, block_size):
+        super().__init__()
+        self.tokens = nn.Embedding(vocab_size, n_embd)
+        self.positions = nn.Embedding(block_size, n_embd)
+        self.head = nn.Linear(n_embd, vocab_size)
+
+    def forward(self, idx, targets=None):
+        x = self.tokens(idx) + self.positions(torch.arange(idx.shape[1]))
+        return self.head(x.cumsum(1)), None
+"""
+TEXTS = (
+    ATTENTION,
+    ATTENTION.replace("triu(1 + m - n)", "triu(1)"),
+    ATTENTION.replace("triu(1 + m - n)", "triu(2 + m - n)"),
+    ATTENTION.replace("/ (q.shape[-1] ** 0.5)", "* 0.77"),
+    MODEL,
+    MODEL.replace("x.cumsum(1)", "x + x.mean(1, keepdim=True)"),
+)
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    Path(sys.argv[1]).write_bytes(pickle.dumps([list(check(text, {})) for text in TEXTS]))
