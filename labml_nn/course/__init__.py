@@ -39,8 +39,9 @@ for Muon. Its learning rate falls along a cosine, and that of the page along a l
 * [ ] **3. [Longer contexts](../training/counting.py#BackOff).** A pair knows one letter. Counting
   four letters back gives
   [1.688](../../results/course.json#tables.steps.Counting%20four%20letters%20back.loss). With more
-  the loss goes up again: the table trusts a long context that it saw a few times too much. Remember
-  1.688: after the short runs of this page, none of the models below reaches it.
+  the loss goes up again: the mixture [trusts a long context too
+  much](../training/counting.py#example). Remember 1.688: after the short runs of this page, none of
+  the models below reaches it.
 
   [step_03.py](../../docs/course/step_03.py "program")
 

@@ -7,17 +7,19 @@ summary: The smallest models that look back, a mean of the past and a single att
 A table of pairs knows one letter, the last. To know more, a model has to look back. This page has
 the smallest model that does: an embedding, one way to look back, and logits.
 
+The simplest way is the mean of all letters so far. Let “a”, “b” and “c” have one feature each: 1, 0
+and 2. Then the means along “abc” are 1, 0.5 and 1, and those along “cab” are 2, 1.5 and 1. Both
+texts end with 1. The mean can't tell them apart, and doesn't know which letter was the last. That
+is all that the table of pairs knew.
+
+[An attention head](../transformers/mha.py) chooses. It compares the last letter with each letter so
+far. Say that in “abc” the letter “c” has a score of 2 with itself, and of 0 with “a” and “b”. The
+softmax makes weights of 0.11, 0.11 and 0.79, and the weighted mean is 1.68, close to the 2 of “c”.
+At the end of “cab” is another letter, with other scores. With
+[positions](../transformers/positional_encoding.py) the head can also tell which letter came before
+the last.
+
 **In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`.
-
-The simplest way is to take the mean of all letters so far. Four letters with features 1, 0, 0, 1
-have the means 1, 0.5, 0.33, 0.5: each position has some of each letter before it. But a mean treats
-all letters alike, the last one too. So it forgets what the table knew:
-
-[The loss of each model of the course](../../results/course.json#tables.steps)
-
-[An attention head](../transformers/mha.py) chooses. Its weights come from the letters, and it can
-give most of them to the last letter. With [positions](../transformers/positional_encoding.py) it
-can tell their order.
 
 What is left out: there is no residual connection and no feed-forward network. They come with the
 [layer](../transformers/models.py#TransformerLayer).
@@ -35,7 +37,7 @@ class MeanOfThePast(nn.Module):
     r"""
     ## The mean of the past
 
-    It takes the place of an attention whose weights are all equal, and has nothing to learn.
+    An attention whose weights are all equal. It has nothing to learn.
     """
 
     def forward(self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
@@ -47,9 +49,9 @@ class MeanOfThePast(nn.Module):
         weights = mask.to(value.dtype)
         weights = weights / weights.sum(dim=1, keepdim=True)
 
-        # The weighted sum is the mean. Queries and keys have no say in it; attention's weights come
-        # from them. One product with a triangle of weights gives the means at all positions. The
-        # mask has a length of 1 along $b$, which stands for all sequences.
+        # The weighted sum is the mean. For “abc” the rows of weights are 1 0 0, ½ ½ 0 and ⅓ ⅓ ⅓,
+        # whatever queries and keys are, and one product gives all three means. The weights have a
+        # length of 1 along $b$, which stands for all sequences.
         return torch.einsum("ijb,jbd->ibd", weights, value)
 
 
@@ -68,7 +70,7 @@ class OneAttention(nn.Module):
         * `look_back` mixes in what came before
         """
         super().__init__()
-        # `positions` adds where each token stands; with `nn.Identity` in its place nothing does.
+        # A vector for each letter. With `nn.Identity` for `positions`, it is the same at any place.
         self.embed = Embeddings(n_vocab, d_model, positions)
 
         # A mean or an attention: the only part that moves something from one position to another.
@@ -84,11 +86,11 @@ class OneAttention(nn.Module):
         # The mask hides later letters. Without it the model would find the answer in its input.
         mask = causal_mask(len(tokens)).to(tokens.device)
 
-        # Queries, keys and values come from the same letters. There is no residual connection, so
-        # the last letter itself goes on only as far as it was looked at.
+        # Queries, keys and values come from the same letters. There is no residual connection: of
+        # the last letter, the logits get what the look back has taken from it.
         x = self.embed(tokens)
         x = self.look_back(query=x, key=x, value=x, mask=mask)
-        # It is all that the logits can use: nothing else passes a letter on.
+        # From what was gathered to a score for each token.
         return self.generator(x)
 
 
@@ -100,11 +102,18 @@ def example(
 
     ### Two triangles
 
-    Each row has the weights of one position, and sums to one. Nothing stands above the diagonal,
-    since nobody sees what comes later.
+    Each row has the weights of one position, and sums to one. Above the diagonal the mask hides
+    what comes later.
 
     [The weights of the mean of the past, and those of one head with random queries and
     keys](../../results/hand_drawings.json#figures.triangles)
+
+    ### Measured here
+
+    The mean is *worse* than the table of pairs. The head is no better than the table until it gets
+    positions. Four narrow heads are better than the one:
+
+    [The loss of each model of the course](../../results/course.json#tables.steps)
 
     ### Exercises
 
@@ -118,7 +127,8 @@ def example(
         The first position sees nothing. The mean divides by zero there, and the loss is
         not-a-number.
     """
-    # The same tokens through both models. The head adds positions, which the mean could not use.
+    # The same tokens through both models. Positions are for the head: the mean of vectors that are
+    # the same in each text would tell it no more than how long the text is.
     d_model = 2 * n_pairs
     tokens = torch.randint(n_vocab, (seq_len, batch_size))
     mean = OneAttention(n_vocab, d_model, nn.Identity(), MeanOfThePast())

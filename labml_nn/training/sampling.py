@@ -8,16 +8,22 @@ terms:
 ---
 
 A language model doesn't write. It gives a score, a *logit*, to every token that may come next. To
-get text from it, you turn the logits into probabilities, draw one token, append it to the text,
-and ask the model again.
+get text, turn the logits into probabilities, draw one token, append it to the text, and call the
+model again.
+
+Say that after “th” the letters “e”, “a” and “o” have logits of 2, 1 and 0. The softmax makes
+probabilities of them: 0.67, 0.24 and 0.09. In 100 texts you draw “e” about 67 times. There are two
+ways to be more careful:
+
+* *Greedy decoding* takes “e” each time. The text can then go round in circles: once a window comes
+  up for the second time, everything that followed it does too.
+* A *temperature* of 0.5 divides the logits by 0.5. They are 4, 2 and 0, and the probabilities 0.87,
+  0.12 and 0.02. “a” still comes, but half as often.
 
 **In:** a model, and a prompt, `[prompt_len, batch_size]`. **Out:** the same text with more tokens.
 
-If you always take the likeliest token instead of drawing, the text can go round in circles: once a
-window comes up for the second time, everything that followed it does too.
-
-Here each new token costs a pass over the whole window.
-[The key/value cache](../transformers/kv_cache.py) saves most of that work.
+Here each new token costs a pass over the whole window. [The key/value
+cache](../transformers/kv_cache.py) saves most of that work.
 """
 
 from collections.abc import Callable
@@ -70,8 +76,8 @@ def with_temperature(temperature: float) -> Choose:
 
     Token $i$ has the logit $z_i$, and gets the probability $p_i$; the sum is over all tokens $j$.
     The logits are divided by the temperature $T$ before the softmax. Below 1 their differences
-    grow, and likely tokens get likelier: the text is safer, and repeats itself more. Above 1 the
-    probabilities come closer to each other. At 0 only the likeliest token is left.
+    grow, and likely tokens get likelier. Above 1 the probabilities come closer to each other: at 2,
+    the letters above have 0.51, 0.31 and 0.19. At 0 the likeliest token is left alone.
     [More ways to change the probabilities](strategies.py) plug in at the same place.
 
     [Five tokens with logits of 4 to 0, drawn at four
@@ -80,7 +86,7 @@ def with_temperature(temperature: float) -> Choose:
     [The classic transformer after “ROMEO:”, at three
     temperatures](../../results/recipes.json#tables.temperatures)
     """
-    # A negative one would turn the order round, and unlikely tokens would be preferred.
+    # A negative temperature would turn the order round, and prefer unlikely tokens.
     if temperature < 0:
         raise ValueError(f"the temperature must be at least 0, got {temperature}")
 
@@ -116,7 +122,7 @@ def generate(
     was_training = model.training
     model.eval()
     for _ in range(n_tokens):
-        # The model has positions for `seq_len` tokens. What is further back is forgotten.
+        # The model has positions for `seq_len` tokens. It doesn't see what is further back.
         window = tokens[-seq_len:]
 
         # It predicts the next token at each position; only the last prediction is new. In 32 bits,
@@ -187,7 +193,7 @@ def example(
 
     ??? question "Leave out `model.eval()`. What happens to a model with dropout?"
         It goes on dropping features while it writes, so even greedy text differs from one call to
-        the next. The test that looks at the mode during the calls catches it.
+        the next.
 
     ??? question "A model has a context of 64. Where does it begin to forget its prompt?"
         At the 66th character of the text: to choose it, the model sees characters 2 to 65.

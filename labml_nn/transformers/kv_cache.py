@@ -12,14 +12,15 @@ terms:
 ---
 
 [A model that writes](../training/sampling.py) gets its own text back, one token longer each time,
-and computes all of it again. To add one token to 1,024, it computes 1,024 positions and uses the
-last one.
+and computes all of it again. After “t” it computes one position, after “th” two, after “the” three:
+six in all, though the text has three. For 1,024 tokens it computes 524,800 positions instead of
+1,024.
 
-All the other positions have been computed before, with the same result. Under a [causal
-mask](mha.py#causal_mask) no position sees a later one, so a new token changes nothing that the
-layers have computed for earlier positions. What the new token needs of an earlier position is its
-key and its value, in each layer. If the model keeps these two, it computes one position for each
-token (section 2.4 of the paper, “incremental” attention).
+All but the last position of each call have been computed before, with the same result. Under a
+[causal mask](mha.py#causal_mask) no position sees a later one, and “e” changes nothing that the
+layers have computed for “t” and “h”. What “e” needs of them is a key and a value in each layer. If
+the model keeps these two, it computes one position for each token (section 2.4 of the paper,
+“incremental” attention).
 
 **In:** the text so far, `[n_keys, batch_size]`. **Out:** the logits of its new positions,
 `[n_new, batch_size, n_vocab]`, the same as without a cache.
@@ -27,11 +28,10 @@ token (section 2.4 of the paper, “incremental” attention).
 [What one more token costs, in the small transformer with a context of
 1,024](../../results/kv_cache.json#tables.tokens)
 
-With a cache a token still costs more in a longer text, because attention reads every key and every
-value, and this program also copies them. The linear layers cost the same at each length. And the
-cache takes memory: a key and a value for each token in each layer. For the [small
-transformer](basic/autoregressive_experiment.py), with 4 layers of 128 features in 32 bits, that is
-2 · 4 · 128 · 4 = 4,096 bytes a token.
+With a cache a token still costs more in a longer text: attention reads every key and every value,
+and this program also copies them. And the cache takes memory: a key and a value for each token in
+each layer. For the [small transformer](basic/autoregressive_experiment.py), with 4 layers of 128
+features in 32 bits, that is 2 · 4 · 128 · 4 = 4,096 bytes a token.
 """
 
 import torch
@@ -55,7 +55,7 @@ class CachedProjection(PrepareForMultiHeadAttention):
         """
         super().__init__(d_model, heads, d_k, bias)
 
-        # No parameter and no buffer: it belongs to a text, and isn't saved with the weights.
+        # No parameter and no buffer: a cache belongs to a text, and isn't saved with the weights.
         self.cache: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
@@ -63,11 +63,11 @@ class CachedProjection(PrepareForMultiHeadAttention):
         From the new positions, `[n_new, batch_size, d_model]`, to all keys so far,
         `[n_keys, batch_size, heads, d_k]`.
         """
-        # The key of each new position.
+        # The keys of the new positions: after “th”, that of “e”.
         x = super().forward(x)
 
-        # Those of earlier positions stand before it. Each `cat` copies them; a program for long
-        # texts makes the memory for all positions at once.
+        # The keys of earlier positions, “t” and “h”, go before them. Each `cat` copies them; a
+        # program for long texts makes the memory for all positions at once.
         if self.cache is not None:
             x = torch.cat([self.cache, x])
         self.cache = x
@@ -113,8 +113,7 @@ class CachedAttention(MultiHeadAttention):
         would see the first key and nothing else. That raises no error; the text just gets worse.
         """
         # The attention is called with the new positions only. The other keys are in its cache, and
-        # the mask has columns for them, too. (The first call has an empty cache, and an ordinary
-        # mask.)
+        # the mask has columns for them, too. In the first call the cache is empty.
         n_cached = 0 if self.key.cache is None else len(self.key.cache)
         key_shape = torch.Size([n_cached + key_shape[0], *key_shape[1:]])
         return super().prepare_mask(mask, query_shape, key_shape)
@@ -131,11 +130,10 @@ class CachedTransformer(AutoregressiveTransformer):
     ### When the window is full
 
     A model has `seq_len` positions. When the text gets longer, the window moves on by one token at
-    each step. Every token in it then has another position than before, so its key in the first
-    layer is another, and so is everything in the layers above. The cache is of no use any more, and
-    this model reads the whole window for each token, as without a cache. To do better, a model
-    needs positions that only count [distances](rotary.py), and a [window in each
-    layer](memory/sliding_window.py).
+    each step. Every token in it then has another position than before, and another key in the first
+    layer and in all layers above. The cache is of no use any more, and this model reads the whole
+    window for each token, as without a cache. To do better, a model needs positions that only count
+    [distances](rotary.py), and a [window in each layer](memory/sliding_window.py).
     """
 
     def __init__(self, *sizes: int) -> None:
@@ -173,7 +171,7 @@ class CachedTransformer(AutoregressiveTransformer):
         if not 0 < n_read < len(tokens) or not torch.equal(tokens[:n_read], self.read):
             self.clear()
 
-            # Otherwise what the caches hold would be taken for the beginning of this text.
+            # The whole text is new.
             n_read = 0
 
         # Embedding a token is looking it up in a table. That is cheap, so all tokens are embedded,
@@ -187,7 +185,8 @@ class CachedTransformer(AutoregressiveTransformer):
         # network needs none: it looks at one position at a time.
         x = self.encoder(x, mask)
 
-        # Now every layer has them. A copy, because the caller may change its own tensor later.
+        # Every layer has their keys and values now. A copy, because the caller may change its own
+        # tensor later.
         self.read = tokens.clone()
         return self.generator(x)
 
@@ -214,8 +213,8 @@ def example(
 
     ### What goes wrong
 
-    No training shows a mistake in a cache. A prompt without a mask and an offset that jumps are
-    [in print](mistakes/caches.py). To test yours, [read a text in three
+    Training has no cache, and shows no mistake in one. A prompt without a mask and an offset that
+    jumps are [in print](mistakes/caches.py). To test yours, [read a text in three
     ways](mistakes/cache_tests.py).
 
     ### Exercises
@@ -239,8 +238,9 @@ def example(
         2 · 32 · 4,096 · 2 bytes are half a megabyte for each token, and 4 GiB for all of them. That
         is why heads [share their keys](memory/grouped_query.py).
 
-    ??? question "Take the first rows of the mask instead of the last. What test notices?"
-        Every shape is right. Only the comparison with the model without a cache notices.
+    ??? question "Take the first rows of the mask instead of the last. How do you notice?"
+        Not by a shape. A single new position sees the first key and nothing else. Compare the
+        logits with those of the model without a cache: they differ.
     """
     # An even number of features for the sines and cosines, and two layers.
     d_k = 2 * n_pairs

@@ -17,25 +17,27 @@ terms:
 A transformer turns each token into a vector, lets a stack of layers change these vectors, and reads
 from each a score for every token that may come next.
 
-**In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`.
-
 ```text
 tokens ── embedding ──┬───────────────(+)──┬────────────────(+)── … ── norm ── logits
                       └ norm ─ attention ┘ └ norm ─ feed-forward ┘
                       └────────────── one layer ─────────────────┘
 ```
 
-The paper calls the stack of layers an encoder. With a causal mask it is the decoder of a language
-model. The line that runs through is the *residual stream*, `[seq_len, batch_size, d_model]`. Each
-layer reads from it and adds to it. [Attention](mha.py) moves information between its positions, and
-the [feed-forward network](feed_forward.py) changes each position on its own.
+Follow one token of two features, 1 and 2. [Attention](mha.py) reads it, looks at other positions,
+and adds 0.5 and −0.5. Now it is 1.5 and 1.5. The [feed-forward network](feed_forward.py) reads
+that, and adds −1 and 0: the token leaves the layer as 0.5 and 1.5, and the next layer adds to it
+again. The line that runs through is the *residual stream*, `[seq_len, batch_size, d_model]`.
 
-The additions are there because of what happens without them. When the output of each sublayer
-*replaces* the stream, the small transformer of four layers stays at
+Without the additions, the output of each part would *replace* the stream: 0.5 and −0.5 after
+attention, and nothing left of 1 and 2. Then the small transformer of four layers stays at a loss of
 [3.348](../../results/without.json#tables.without.No%20residual%20connections.loss), which is what
 [counting single letters](../training/counting.py) gives. With them it reaches
-[1.846](../../results/without.json#tables.without.The%20whole%20model.loss). What the
-[normalisations](models.py#example) do is less clear.
+[1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
+
+**In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`.
+
+The paper calls the stack of layers an encoder. With a causal mask it is the decoder of a language
+model.
 
 [The training loss without each of the parts](../../results/without.json#figures.curves)
 """
@@ -64,11 +66,13 @@ class TokenEmbedding(nn.Module):
         * `d_model` is the number of features of a token
         """
         super().__init__()
-        # The factor of the paper, which gives no reason for it.
+        # The paper gives no reason for this factor. It has an effect: a step of Adam moves every
+        # weight by about the learning rate, and the vector of a token by 11 times as much, if
+        # `d_model` is 128.
         self.scale = math.sqrt(d_model)
 
-        # Variance 1 *after* the scaling. With PyTorch's variance of 1 before it, and 128 features,
-        # tokens would be 16 times as large as positions.
+        # Variance 1 *after* the scaling. PyTorch's own weights have variance 1 before it: with 128
+        # features, tokens would be 16 times as large as positions.
         self.embedding = nn.Embedding(n_vocab, d_model)
         nn.init.normal_(self.embedding.weight, std=1 / self.scale)
 
@@ -76,8 +80,7 @@ class TokenEmbedding(nn.Module):
         r"""
         From `[seq_len, batch_size]` to `[seq_len, batch_size, d_model]`.
         """
-        # A look-up is all it is: row 5 of the table for token 5. Equal tokens get equal vectors,
-        # wherever they stand.
+        # Row 5 of the table for token 5. Equal tokens get equal vectors, wherever they stand.
         return self.embedding(tokens) * self.scale
 
 
@@ -93,8 +96,7 @@ class Embeddings(nn.Module):
         * `positions` adds [where each token stands](positional_encoding.py)
         """
         super().__init__()
-        # A vector for each token of the vocabulary, the same wherever the token stands. Order is
-        # the business of the second part alone.
+        # What a token is comes from the first part, and where it stands from the second alone.
         self.tokens = TokenEmbedding(n_vocab, d_model)
         self.positions = positions
 
@@ -150,7 +152,7 @@ class TransformerLayer(nn.Module):
         z = self.norm_self_attn(x)
         z = self.self_attn(query=z, key=z, value=z, mask=mask)
 
-        # The result is added to the stream. Where attention has found nothing, it can add nothing.
+        # Added to the stream: the token that was there is still part of the sum.
         x = x + self.dropout(z)
 
         # What attention has gathered is now worked on, position by position.
@@ -170,10 +172,10 @@ class Encoder(nn.Module):
         * `d_model` is the number of features, for the last normalisation
         """
         super().__init__()
-        # Each layer is made by its own call. Copies of one would all start with the same weights.
+        # Each layer comes from its own call. Copies of one layer would start with the same weights.
         self.layers = nn.ModuleList(layers)
 
-        # Every layer has added to the stream, and nothing has normalised the sum yet. This does.
+        # The layers normalise copies of the stream, and not the stream itself. This one does.
         self.norm = nn.LayerNorm(d_model)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -184,7 +186,7 @@ class Encoder(nn.Module):
         for layer in self.layers:
             x = layer(x=x, mask=mask)
 
-        # Scores of the vocabulary shouldn't depend on how much the stream has grown.
+        # Otherwise a stream of three times the size would give scores three times as far apart.
         return self.norm(x)
 
 
@@ -235,12 +237,6 @@ def example(
 
     ### Normalisation
 
-    The normalisations keep deep stacks and high learning rates from going astray. That is the
-    reason usually given, and at this size we can't confirm it: with four layers and 1,000 steps the
-    model without any normalisation does *better*,
-    [1.763](../../results/without.json#tables.without.No%20normalisation.loss). They are here
-    because models with more layers have them.
-
     Each of the two sublayers reads a normalised copy of the stream:
 
     $$
@@ -253,6 +249,11 @@ def example(
     between the loss and the first layer. With *pre-norm*, as here, only the last one does: from
     there a path of plain additions leads back to every layer, and training needs no warm-up ([Xiong
     et al. 2020](https://arxiv.org/abs/2002.04745)).
+
+    The usual reason for normalisations is that without them deep stacks, or high learning rates,
+    don't learn. At this size we can't confirm it: with four layers and 1,000 steps, the model
+    without any normalisation is *better*,
+    [1.763](../../results/without.json#tables.without.No%20normalisation.loss).
 
     ### Exercises
 

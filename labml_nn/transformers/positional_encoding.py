@@ -14,32 +14,34 @@ terms:
 
 [Attention](mha.py) compares features and knows nothing of order. Without a mask, shuffle the
 positions of a sequence and its results are the same, shuffled: *dog bites man* is *man bites dog*.
-A causal mask gives some order back, since each position sees only what came before it. So a
-language model can do without positions, but not as well: the small transformer's loss is
-[2.124](../../results/without.json#tables.without.No%20positions.loss) without them and
-[1.846](../../results/without.json#tables.without.The%20whole%20model.loss) with them.
+A causal mask gives some order back: “dog” sees one word, “bites” two. That is not enough. The small
+transformer's loss is [2.124](../../results/without.json#tables.without.No%20positions.loss) without
+positions and [1.846](../../results/without.json#tables.without.The%20whole%20model.loss) with them.
 
-**In:** the vectors of tokens, `[seq_len, batch_size, d_model]`. **Out:** the same, with a vector
-added that depends on the position alone.
+The remedy is to add a vector to each word that depends on its position alone. With four features:
 
-The paper gives two kinds (section 3.5). **Learned** encodings are parameters like any other.
-**Fixed** ones are sines and cosines. For position $p$ and the pair of features number $i$, counted
-from 0,
+| word | position | | | | |
+| --- | --- | ---: | ---: | ---: | ---: |
+| dog | 0 | 0 | 1 | 0 | 1 |
+| bites | 1 | 0.84 | 0.54 | 0.01 | 1.00 |
+| man | 2 | 0.91 | −0.42 | 0.02 | 1.00 |
+
+The first pair is the sine and the cosine of the position, the second that of a hundredth of it.
+They are the hands of a clock. The fast one tells neighbours apart and comes round in six positions.
+The slow one comes round in 628, and tells early from late. For position $p$ and pair $i$, counted
+from 0:
 
 $$
-PE_{p,\,2i} = \sin\left(p\, \omega_i\right) \qquad
-PE_{p,\,2i+1} = \cos\left(p\, \omega_i\right)
-$$
-
-$$
+PE_{p,\,2i} = \sin\left(p\, \omega_i\right) \quad
+PE_{p,\,2i+1} = \cos\left(p\, \omega_i\right) \quad
 \omega_i = 10000^{-2i/d_{model}}
 $$
 
-Think of a clock. Its second hand tells neighbouring moments apart and its hour hand tells morning
-from evening; together they point differently at each moment. Each pair of features is one hand. The
-first turns by one radian from one position to the next, the last one so slowly that it doesn't come
-round within any context on this site: with 128 features, in 54,410 positions. The constant 10000 is
-the paper's, which gives no reason for it.
+With 128 features, the slowest hand comes round in 54,410 positions. The constant 10000 is the
+paper's, which gives no reason for it.
+
+**In:** the vectors of tokens, `[seq_len, batch_size, d_model]`. **Out:** the same, with a vector
+added for each position.
 """
 
 import math
@@ -55,7 +57,8 @@ def frequencies(d_model: int) -> Tensor:
 
     $\omega_i$ for each pair of a sine and a cosine, `[n_pairs]`, from 1 to nearly $1/10000$.
     """
-    # In single precision, the sine of position 5000 would be wrong in its fourth decimal.
+    # For four features: 1 and 0.01. In single precision, the sine of position 5000 would be wrong
+    # in its fourth decimal.
     exponents = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
     return torch.exp(-math.log(10_000) * exponents)
 
@@ -98,7 +101,7 @@ def shift_positions(encodings: Tensor, offset: int) -> Tensor:
 
     This function moves the rows of `encodings`, `[max_len, d_model]`, by `offset` positions.
     """
-    # Sines and cosines take turns, so each is every second feature.
+    # Sines and cosines take turns, each in every second feature.
     sine = encodings[:, 0::2]
     cosine = encodings[:, 1::2]
     angle = (offset * frequencies(encodings.shape[1])).to(encodings.dtype)
@@ -138,7 +141,8 @@ class PositionalEncoding(nn.Module):
         r"""
         `x` and the result are `[seq_len, batch_size, d_model]`.
         """
-        # A sequence longer than `max_len` fails here, since the lengths of the two don't fit.
+        # The encodings of the first positions. For a sequence longer than `max_len` there aren't
+        # enough of them, and the sum fails.
         return self.dropout(x + self.encodings[: len(x)])
 
 
@@ -146,8 +150,8 @@ class LearnedPositionalEncoding(nn.Module):
     r"""
     ## Add learned encodings
 
-    One vector for each position. The vector of a position that never came up in training is still
-    random.
+    One vector for each position, a parameter like any other. If a position never came up in
+    training, its vector is still random.
     """
 
     def __init__(self, d_model: int, max_len: int) -> None:
@@ -195,7 +199,7 @@ def example(
 
     ### Kinds of encodings
 
-    **Learned** encodings are parameters like any other. The paper found next to no difference
+    The paper gives two kinds (section 3.5), fixed and learned ones, and found next to no difference
     between the two (table 3, row E).
 
     Does the sum not spoil the token's own features? There are 128 features for 66 tokens and 64
@@ -224,10 +228,10 @@ def example(
         At none, because $2 \pi$ is no whole number. Position 44 is close, since $44 \approx 7
         \cdot 2\pi$.
 
-    ??? question "Make `positions` a row of zeros in `sinusoidal_positions`. What test notices?"
-        Not those of shapes and types. Those do that compute the encodings in another way, as
-        complex numbers for one, or that shuffle a sequence. A model trained like this knows no
-        positions, and its loss is higher.
+    ??? question "Make `positions` a row of zeros in `sinusoidal_positions`. How do you notice?"
+        Not by a shape. Every position gets the vector 0, 1, 0, 1, …, which tells nothing. Shuffle a
+        sequence: the results are the same again, shuffled. A model that is trained like this has
+        the loss of one without positions.
     """
     # Both kinds are added to the same tokens.
     d_model = 2 * n_pairs

@@ -12,33 +12,30 @@ terms:
   RMSNorm: Divides a vector by its root mean square.
 ---
 
-Every layer of a [transformer](models.py) adds something to the features of a token, so they grow
-from layer to layer, and each layer would get inputs of another size. A normalisation gives
-all layers inputs of one size.
+Every layer of a [transformer](models.py) adds something to the features of a token. In a trained
+model they grow from layer to layer, to [nearly three times their size](models.py#example), and each
+layer would get inputs of another size. A normalisation gives all layers inputs of one size.
 
-**In:** the features of tokens, `[seq_len, batch_size, d_model]`. **Out:** the same, with a root
-mean square of 1 for each token.
-
-Layer normalisation does two things to a token: it subtracts the mean of the features, and it
-divides by their standard deviation. RMSNorm only divides, by the *root mean square*:
-
-$$
-\operatorname{RMSNorm}(x) = g \odot \frac{x}{\sqrt{\frac{1}{d} \sum_i x_i^2 + \epsilon}}
-$$
-
-where $d$ is the number of features, $\odot$ multiplies feature by feature, and $g$ is a learned
-*gain* for each feature. $\epsilon$ is a tiny number that keeps a token of zeros from being divided
-by zero. The same token through both, without gains:
+Take a token with the features 1, 2, 3, 4. The mean of their squares is 30/4 = 7.5, and its root is
+2.74, the *root mean square*. RMSNorm divides by it. Layer normalisation does two things: it
+subtracts the mean, 2.5, and divides by the standard deviation, 1.12.
 
 | features | 1 | 2 | 3 | 4 |
 | --- | --- | --- | --- | --- |
 | layer normalisation | −1.34 | −0.45 | 0.45 | 1.34 |
 | RMSNorm | 0.37 | 0.73 | 1.10 | 1.46 |
 
-The mean [is not missed](rms_norm.py#example): with layer normalisation the [modern
-model's](modern/ablation.py) loss changes by
-[0.002](../../results/ablation.json#tables.changes.layer%20normalisation%2C%20no%20RMSNorm.worth)
-nats, which is within the noise.
+With a learned *gain* $g$ for each of the $d$ features,
+
+$$
+\operatorname{RMSNorm}(x) = g \odot \frac{x}{\sqrt{\frac{1}{d} \sum_i x_i^2 + \epsilon}}
+$$
+
+where $\odot$ multiplies feature by feature, and $\epsilon$ is a tiny number that keeps a token of
+zeros from being divided by zero.
+
+**In:** the features of tokens, `[seq_len, batch_size, d_model]`. **Out:** the same, with a root
+mean square of 1 for each token, before the gain.
 """
 
 from collections.abc import Callable
@@ -54,8 +51,8 @@ def rms_norm(x: Tensor, eps: float = 1e-6) -> Tensor:
     `x` and the result are `[seq_len, batch_size, d_model]`. After it, the length of every vector is
     $\sqrt{d}$, if it was well above $\sqrt{\epsilon d}$ before.
     """
-    # With at least 32 bits. In float16 the square of 256 is infinite already; in bfloat16 a mean
-    # would have two or three digits.
+    # With at least 32 bits. In float16 the square of 256 is infinite; in bfloat16 a mean would have
+    # two or three digits.
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
 
     # One number for each token, `[seq_len, batch_size, 1]`. A token of zeros would be 0/0 without
@@ -71,7 +68,7 @@ class RMSNorm(nn.Module):
     r"""
     ## RMSNorm with a gain
 
-    Some features should be larger than others, so each is multiplied by a learned gain. Where a
+    Each feature is multiplied by a learned gain, so that some can be larger than others. Where a
     linear layer follows, the layer's weights can do the same, and [some models](modern/model.py)
     have no gains.
     """
@@ -122,7 +119,10 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
     ### What the mean is worth
 
     The paper found that models learn as well without subtracting the mean, and that the
-    normalisation takes less time. The first is what we see too; we did not measure the time.
+    normalisation takes less time. We see the first, too: with layer normalisation the loss of the
+    [modern model](modern/ablation.py) changes by
+    [0.002](../../results/ablation.json#tables.changes.layer%20normalisation%2C%20no%20RMSNorm.worth)
+    nats, which is within the noise. We did not measure the time.
 
     Any vector can be normalised so. Models of today do it to [queries and
     keys](variants/query_key_norm.py), too.

@@ -13,28 +13,32 @@ terms:
 ---
 
 [Attention](mha.py) knows nothing of order, and [added encodings](positional_encoding.py) tell it
-where each token stands. But what a model often needs is the *distance*: the adjective is one
-token before its noun, here and 1,000 tokens later. From two places, attention has to work out their
-distance by itself. Rotary positions put the distance into every score, with nothing to learn. In
-the [modern model](modern/ablation.py), added sines in their place raise the loss by
-[0.036](../../results/ablation.json#tables.changes.added%20sines%2C%20no%20rotary%20positions.worth)
-nats, four times the noise.
-
-**In:** the queries or the keys of all heads, `[seq_len, batch_size, heads, d_k]`. **Out:** the
-same, each rotated according to its position.
+where each token stands. But a model often needs the *distance*: an adjective is one token before
+its noun, here and 1,000 tokens later. From two places, attention has to work out their distance by
+itself. Rotary positions put it into every score, with nothing to learn.
 
 Take a head with two features. A query is then an arrow in the plane, and so is a key. Their dot
-product depends on their lengths and on the angle between them. Now rotate the arrow at position 0
-by 0 radians, at position 1 by 1 radian, at position 2 by 2, and so on. A key at position 3 and a
-query at position 5 have been rotated *against each other* by 2 radians, and so have a key at 1,003
-and a query at 1,005. Only the distance is left.
+product depends on their lengths and on the angle between them. Rotate the arrow at position 0 by 0
+radians, at position 1 by 1 radian, at position 2 by 2, and so on. Let query and key both be
+$(1, 0)$:
+
+| | rotated by | is |
+| --- | ---: | --- |
+| key at position 3 | 3 | −0.990, 0.141 |
+| query at position 5 | 5 | 0.284, −0.959 |
+
+The score is $-0.990 \cdot 0.284 - 0.141 \cdot 0.959 = -0.416$, the cosine of 2. A key at 1,003 and
+a query at 1,005 have been rotated against each other by 2 radians as well, and have the same score.
 
 [Left and right: a query two positions after a key, each $(1, 0)$ before it was
 rotated](../../results/drawings.json#figures.arrows)
 
 A head with more features has several such pairs, each with an angle of its own. Values are not
-rotated: positions decide where to look, not what is found there. Why it works for any angle is two
-lines of [complex numbers](rotary.py#example).
+rotated: where a query looks depends on positions, what it finds there doesn't. Why it works for any
+angle is two lines of [complex numbers](rotary.py#example).
+
+**In:** the queries or the keys of all heads, `[seq_len, batch_size, heads, d_k]`. **Out:** the
+same, each rotated according to its position.
 """
 
 import torch
@@ -83,8 +87,8 @@ class RotaryPositions(nn.Module):
     r"""
     ## Rotary positions
 
-    Use the same module for queries and for keys: rotated by different angles, they would not see
-    distances. All layers of a model can share one, because nothing in it is learned.
+    Use the same module for queries and for keys: only if both are rotated by the same angles does
+    the distance decide. All layers of a model can share one, because nothing in it is learned.
     """
 
     def __init__(self, frequencies: Tensor, max_len: int) -> None:
@@ -111,7 +115,8 @@ class RotaryPositions(nn.Module):
         `x` and the result are `[seq_len, batch_size, heads, d_k]`. The first position of `x` is
         `offset`: a model that writes token by token has one new query, far from position 0.
         """
-        # A table that ends too early may have one row left, which would serve all positions.
+        # If the table ended too early, it might have one row left, and PyTorch would use that for
+        # all positions.
         end = offset + len(x)
         if not 0 <= offset <= end <= self.max_len:
             raise ValueError(f"positions {offset} to {end} are not within max_len={self.max_len}")
@@ -168,6 +173,15 @@ def example(
     leaves out [longer texts than those of training](positions/rotary_scaling.py) and [the attention
     that uses it](positions/rotary_attention.py).
 
+    ### Measured here
+
+    In the [modern model](modern/ablation.py), added sines in the place of rotary positions raise
+    the loss by
+    [0.036](../../results/ablation.json#tables.changes.added%20sines%2C%20no%20rotary%20positions.worth)
+    nats, four times the noise.
+
+    ### Is yours right?
+
     A table for one kind of pairs and a rotation of the other run, train and are [a
     mistake](mistakes/position_mistakes.py#PairsMixed). To test yours, [shift the whole
     text](mistakes/cache_tests.py#shift_changes_nothing): no score may change.
@@ -194,8 +208,7 @@ def example(
 
     ??? question "Take `x[..., 0::2]` and `x[..., 1::2]` in place of the two halves. What breaks?"
         Nothing in training: scores still depend on the distance only. But a model that was trained
-        with halves now has other pairs, and writes nonsense. The tests that look at distances don't
-        notice. Those that compare with complex numbers, with a formula or with Llama's code do.
+        with halves now has other pairs, and writes nonsense.
     """
     # Two features for each pair, and random queries for a few positions.
     d_k = 2 * n_pairs

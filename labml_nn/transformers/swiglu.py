@@ -13,17 +13,18 @@ terms:
 ---
 
 In the usual [feed-forward network](feed_forward.py), a hidden feature is one weighted sum of a
-token's features with an activation. It can say "much of this", but not "much of this, *provided
-that*". SwiGLU multiplies two sums. In the [modern model](modern/ablation.py), a network with GELU
-and as many weights has a loss that is higher by
-[0.022](../../results/ablation.json#tables.changes.a%20network%20with%20GELU%2C%20no%20SwiGLU.worth)
-nats, more than the noise.
+token's features with an activation. SwiGLU multiplies *two* sums. Think of the volume control of a
+radio: one sum, the *value*, is the sound, and the other, the *gate*, is the position of the knob.
 
-**In** and **out:** the features of tokens, `[seq_len, batch_size, d_model]`. Each token is changed
-on its own.
+Let the value be 3. If the gate is −10, the hidden feature is 3 · −0.0005, which is nearly nothing.
+If the gate is 1, it is 3 · 0.73 = 2.19, and if it is 4, it is 3 · 3.93 = 11.79. The factors come
+from Swish (PyTorch calls it SiLU), which falls to −0.28 and then rises without a bound:
 
-Think of the volume control of a radio: one sum is the sound, the other one the position of the
-knob. The first one is called the *value*, the second one the *gate*:
+| gate $z$ | −10 | −4 | −1.28 | 0 | 1 | 4 | 10 |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| Swish | −0.00 | −0.07 | −0.28 | 0 | 0.73 | 3.93 | 10.00 |
+
+“Gate” is only a name: Swish isn't between 0 and 1.
 
 $$
 \begin{aligned}
@@ -36,20 +37,15 @@ $$
 \operatorname{Swish}(z) = \frac{z}{1 + e^{-z}}
 $$
 
-where $\odot$ multiplies number by number. "Gate" is only a name: it isn't between 0 and 1. Swish
-(PyTorch calls it SiLU) falls to −0.28 and then rises without a bound:
-
-| input $z$ | −10 | −4 | −1.28 | 0 | 1 | 4 | 10 |
-| --- | --- | --- | --- | --- | --- | --- | --- |
-| Swish | −0.00 | −0.07 | −0.28 | 0 | 0.73 | 3.93 | 10.00 |
-
-So a gate far below zero makes the product nearly zero, and one far above zero multiplies the value
-by nearly $z$.
+where $\odot$ multiplies number by number.
 
 [A hidden feature, for three values](../../results/drawings.json#figures.gate)
 
-Nobody knows why this learns better; the paper ends by giving the credit to "divine benevolence".
-As in the paper, there are no biases. It departs from the paper in dropout.
+The paper finds that this learns better and offers no explanation: it gives the credit to “divine
+benevolence”. As in the paper, there are no biases. The dropout isn't the paper's.
+
+**In** and **out:** the features of tokens, `[seq_len, batch_size, d_model]`. Each token is changed
+on its own.
 """
 
 from collections.abc import Callable
@@ -109,13 +105,21 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int =
     r"""
     ## Try it
 
+    ### Measured here
+
+    In the [modern model](modern/ablation.py), a network with GELU and as many weights has a loss
+    that is higher by
+    [0.022](../../results/ablation.json#tables.changes.a%20network%20with%20GELU%2C%20no%20SwiGLU.worth)
+    nats, more than the noise.
+
     ### Exercises
 
     ??? question "What does a product of two sums say that one sum with an activation hardly can?"
         - [ ] That a feature is strong.
             - One sum says that: it is large.
         - [x] That a feature counts only where another condition holds.
-            - Yes. Where the gate is near zero, the other sum doesn't matter, however large it is.
+            - Yes. Where the gate is zero, the product is zero, however large the value is. In one
+              sum with an activation, a value that is large enough outweighs any condition.
         - [ ] That the result is negative.
             - The second matrix of the usual network makes negative results, too.
 
@@ -127,8 +131,8 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int =
         Multiply `x` by 2, and the result is four times as large.
 
     ??? question "Exchange the weights of `gate` and `value`. Does the result change?"
-        Yes: only one of the two goes through Swish. A comparison with weights of Llama finds such a
-        mix-up, a test of shapes doesn't.
+        Yes: only one of the two goes through Swish. All shapes stay right, and trained weights of
+        another program, say Llama's, give nonsense.
     """
     # No token has anything to do with another, so any axes may come before the last.
     network = SwiGLU(d_model, d_ff)

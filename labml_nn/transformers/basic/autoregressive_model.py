@@ -9,19 +9,24 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-A model is *autoregressive* if it predicts each of the $n$ tokens $x_t$ of a text from those before
-it,
+A model is *autoregressive* if it predicts each token of a text from those before it. Say that it
+gives “t” a probability of 0.1 as the first letter, “h” 0.4 after “t”, and “e” 0.6 after “th”. Then
+“the” has the probability $0.1 \cdot 0.4 \cdot 0.6 = 0.024$. The loss is the mean of the three
+$-\ln p$: 2.30, 0.92 and 0.51, together 3.73, and 1.24 a letter. For a text of $n$ tokens $x_t$,
 
 $$
-p(x_1, \dots, x_n) = \prod_t p(x_t \mid x_1, \dots, x_{t-1}),
+p(x_1, \dots, x_n) = \prod_t p(x_t \mid x_1, \dots, x_{t-1}).
 $$
 
-which is all it takes to write: draw a token, append it, go on. Its loss is the mean of
-$-\ln p(x_t \mid x_1, \dots, x_{t-1})$ over all positions.
+To write with such a model, draw a token, append it, and go on.
+
+The model of this page makes all these predictions in one call. Given “the”, position 0 predicts
+what follows “t”, position 1 what follows “th”, and position 2 what follows “the”. The [causal
+mask](../mha.py#causal_mask) hides later letters from each of them. Without it, position 0 could
+read the “h” that it has to predict.
 
 **In:** tokens, `[seq_len, batch_size]`. **Out:** at each position, logits for the token after it,
-`[seq_len, batch_size, n_vocab]`. A sequence of 64 tokens is 64 predictions at once, each from the
-tokens before it alone, because the [causal mask](../mha.py#causal_mask) hides the others.
+`[seq_len, batch_size, n_vocab]`.
 
 [How strongly each output depends on each input, before training: on none that comes
 later](../../../results/model_drawings.json#figures.influence)
@@ -68,8 +73,8 @@ class AutoregressiveTransformer(nn.Module):
           fused](../fused_attention.py), which is faster
         """
         super().__init__()
-        # Each token becomes a vector, to which the vector of its position is added. To one
-        # attention alone, the tokens that it sees are a set without an order.
+        # Each token becomes a vector, to which the vector of its position is added. Otherwise the
+        # first layer sees a set of tokens without an order.
         positions = PositionalEncoding(d_model, dropout_prob, seq_len)
         self.embed = Embeddings(n_vocab, d_model, positions)
 
@@ -79,8 +84,8 @@ class AutoregressiveTransformer(nn.Module):
             (
                 TransformerLayer(
                     d_model=d_model,
-                    # Which attention it is, the model doesn't care: all have the same arguments, so
-                    # that a variant can take the place of the plain one.
+                    # All variants of attention have the same arguments, and any of them can take
+                    # the place of the plain one.
                     self_attn=attention(heads, d_model, dropout_prob),
                     feed_forward=FeedForward(d_model, d_ff, dropout_prob, nn.GELU),
                     dropout_prob=dropout_prob,
@@ -95,8 +100,7 @@ class AutoregressiveTransformer(nn.Module):
         self.generator = Generator(n_vocab, d_model)
 
         # Made once, for the longest sequence. A buffer moves to the GPU with the model and is no
-        # parameter. It isn't saved with the weights, because it can be made again. Without it, each
-        # position would see the token that it has to predict.
+        # parameter. It isn't saved with the weights, because it can be made again.
         self.register_buffer("mask", causal_mask(seq_len), persistent=False)
 
     def forward(self, tokens: Tensor) -> Tensor:
@@ -107,12 +111,12 @@ class AutoregressiveTransformer(nn.Module):
         # has no positions, and fails.
         length = len(tokens)
 
-        # Every position gathers from those before it, layer by layer: after two layers it may know
-        # what a position before it had gathered.
+        # Every position gathers from those before it, layer by layer. In the second layer, “e” can
+        # read at “h” what “h” has gathered from “t” in the first.
         x = self.encoder(self.embed(tokens), self.mask[:length, :length])
 
-        # All positions predict at once. In training each of them is a prediction to learn from; in
-        # writing, the last one is what counts.
+        # All positions predict at once. In training the model learns from each prediction; in
+        # writing, only the last one is new.
         return self.generator(x)
 
 

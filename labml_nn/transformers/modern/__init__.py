@@ -4,9 +4,10 @@ title: The Transformer Today
 summary: What became of the parts of the transformer since 2017, in a model as small as the classic.
 ---
 
-The [classic](../basic/autoregressive_experiment.py) small transformer and this one have the same
-number of layers, heads, features and steps, and nearly the same number of weights. Between the two
-lie the years since 2017, in which most parts were replaced. Read these pages in this order:
+Most parts of the transformer were replaced since 2017. The
+[classic](../basic/autoregressive_experiment.py) small transformer and the one of these pages have
+the same number of layers, heads and features, nearly the same number of weights, and train for as
+many steps. Read in this order:
 
 1. [Rotary positions](../rotary.py), [RMSNorm](../rms_norm.py) and [SwiGLU](../swiglu.py), each on
    its own

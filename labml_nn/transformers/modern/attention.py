@@ -10,8 +10,17 @@ paper:
 ---
 
 [Attention](../mha.py) of 2017 has no idea of positions, scores that grow as its weights grow, and
-values in which less and less is left of the token itself, layer after layer. Here are three
-changes.
+values that come from the stream of their own layer alone. Here are three changes.
+
+* Queries and keys are **rotated** by their [positions](../rotary.py): scores depend on the
+  distance.
+* Before that, they are **normalised** to one length by [RMSNorm](../rms_norm.py). A query $(3, 4)$
+  and a key $(4, 3)$ have the dot product 24. With weights that are ten times as large, it is 2,400.
+  Normalised, they are (0.85, 1.13) and (1.13, 0.85), whatever the weights are. The dot product is
+  1.92, and says how well the directions match ([Henry et al.
+  2020](https://arxiv.org/abs/2010.04245)).
+* The **values of the first layer** are mixed into those of all others. If the first layer's value
+  is 2 and this layer's is 0, the mixture starts at half of each, which is 1. The share is learned.
 
 [The largest score of 32 random tokens, divided by √d_k, as the weights for queries and keys
 grow](../../../results/model_drawings.json#figures.scores)
@@ -19,13 +28,6 @@ grow](../../../results/model_drawings.json#figures.scores)
 **In:** the residual stream (a vector for each token, to which every layer adds), `[seq_len,
 batch_size, d_model]`, and, after the first layer, the first layer's values. **Out:** what is added
 to the stream, and this layer's values.
-
-* Queries and keys are **rotated** by their [positions](../rotary.py), so that scores depend on the
-  distance.
-* Before that, they are **normalised** to one length by [RMSNorm](../rms_norm.py), so that a score
-  says how well directions match, not how large weights are ([Henry et al.
-  2020](https://arxiv.org/abs/2010.04245)).
-* The **values of the first layer** are mixed into those of all others.
 """
 
 import math
@@ -50,8 +52,8 @@ class RotaryProjection(PrepareForMultiHeadAttention):
         * `heads` is the number of heads
         * `rotate` are the [rotary positions](../rotary.py#RotaryPositions)
         """
-        # No bias, as in most newer models: it would add the same vector to all queries, whatever
-        # their tokens are.
+        # No bias, as in Llama. It would add the same vector to all queries, whatever their tokens
+        # are.
         super().__init__(d_model, heads, d_model // heads, bias=False)
         self.rotate = rotate
 
@@ -62,8 +64,8 @@ class RotaryProjection(PrepareForMultiHeadAttention):
         # Project and split into heads.
         x = super().forward(x)
 
-        # Each head is normalised on its own. A rotation keeps lengths, so the order of the two
-        # doesn't matter.
+        # Each head is normalised on its own. A rotation keeps lengths: normalise before or after
+        # it, the result is the same.
         return self.rotate(rms_norm(x))
 
 
@@ -91,9 +93,9 @@ class ModernAttention(nn.Module):
         # After a sigmoid, this is the share of the layer's own values: one half at the start.
         self.mix = None if first else nn.Parameter(torch.zeros(()))
 
-        # Normalised queries and keys have the length $\sqrt{d_k}$. So with the usual scaling by
-        # $1 / \sqrt{d_k}$ no score is above $\sqrt{d_k}$, which is 5.7 for 32 features in a head.
-        # Half as much again allows the softmax to be sharper.
+        # Normalised queries and keys have the length $\sqrt{d_k}$, and their dot product is at most
+        # $d_k$. With the usual scale, $1 / \sqrt{d_k}$, no score is above $\sqrt{d_k}$. For 32
+        # features in a head, that is 5.7. Half as much again allows the softmax to be sharper.
         self.scale = 1.5 / math.sqrt(d_k)
 
     def forward(self, x: Tensor, first_value: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -108,8 +110,8 @@ class ModernAttention(nn.Module):
         key = self.key(x)
         value = self.value(x)
 
-        # The higher the layer, the more a token has gathered from others. The first layer's values
-        # come from the token and the [two before it](model.py#Smear). The mixture keeps those.
+        # In higher layers, a token's vector has gathered much from others. The first layer's values
+        # come from the token and the [two before it](model.py#Smear), and the mixture keeps those.
         if self.mix is not None and first_value is not None:
             share = self.mix.sigmoid().to(value.dtype)
             value = torch.lerp(first_value, value, share)
@@ -137,14 +139,14 @@ def example(
 
     ### What each is worth
 
-    Without rotary positions the loss of the small model is higher by
-    [0.036](../../../results/ablation.json#tables.changes.added%20sines%2C%20no%20rotary%20positions.worth).
-    The normalisation, and the values of the first layer, did not help at its size. For the first
-    and the second, [the ablation](ablation.py) finds
-    [0.005](../../../results/ablation.json#tables.changes.queries%20and%20keys%20not%20normalised.worth)
-    and
-    [−0.001](../../../results/ablation.json#tables.changes.no%20values%20of%20the%20first%20layer.worth)
-    nats, within the noise. Nor does the factor of 1.5 in the scores help there:
+    [The ablation](ablation.py) leaves out one part at a time, in the small model. With added sines
+    in the place of rotary positions, the loss is higher by
+    [0.036](../../../results/ablation.json#tables.changes.added%20sines%2C%20no%20rotary%20positions.worth)
+    nats. The other parts make no difference beyond the noise: the normalisation is worth
+    [0.005](../../../results/ablation.json#tables.changes.queries%20and%20keys%20not%20normalised.worth),
+    the values of the first layer
+    [−0.001](../../../results/ablation.json#tables.changes.no%20values%20of%20the%20first%20layer.worth),
+    and the factor of 1.5
     [0.006](../../../results/ablation.json#tables.changes.scores%20not%20multiplied%20by%201.5.worth).
 
     The mask is always the causal one, and the [fused kernel](../fused_attention.py) computes the
@@ -156,7 +158,7 @@ def example(
         - [ ] The rotation makes queries and keys shorter.
             - A rotation keeps lengths.
         - [x] Queries and keys are normalised, so scores stay bounded however the weights grow.
-            - Yes: the factor only lets the softmax be sharper. In the ablation it is no gain.
+            - Yes: the factor lets the softmax be sharper. In the ablation it is no gain.
         - [ ] There are no biases that would add to the scores.
             - A bias moves all queries by the same vector. It doesn't bound a score.
 
@@ -164,7 +166,8 @@ def example(
         $1.5 \cdot \sqrt{128} \approx 17.0$, with the scale of this page.
 
     ??? question "Normalise the values too. What is lost?"
-        Their length. A value could no longer say "nothing to tell" by being short.
+        Their length. A short value adds little to the answer, even with a large weight. Normalised,
+        no value is short.
 
     ??? question "All queries are multiplied by 10 before they are normalised. What changes?"
         Nothing. The size of the weights that make queries and keys has no effect on the scores.

@@ -20,14 +20,9 @@ a tenth.
 
 On Tiny Shakespeare, the classic recipe ends with a loss of
 [1.684](../../../results/recipes.json#tables.losses.classic.loss) over the whole validation text,
-and this one with [1.538](../../../results/recipes.json#tables.losses.modern.loss):
-
-[Three seeds of each recipe, and the loss when later characters were never
-given](../../../results/recipes.json#tables.losses)
-
-The loss from prefixes alone is computed with no later token at hand, so that no mistake in a mask
-could help it. It is the mean of fewer predictions than the other one, so only the two models can be
-compared in it.
+and this one with [1.538](../../../results/recipes.json#tables.losses.modern.loss). The right
+character gets a probability of $e^{-1.538} = 0.215$ in the place of $e^{-1.684} = 0.186$ (the
+geometric mean).
 """
 
 from collections.abc import Callable
@@ -165,6 +160,15 @@ def example(
     ## Try it
 
     An alphabet over and over, for two steps.
+
+    ### Measured here
+
+    [Three seeds of each recipe, and the loss when later characters were never
+    given](../../../results/recipes.json#tables.losses)
+
+    The loss from prefixes alone is computed with no later token at hand: a mistake in a mask can't
+    help it. It is the mean of fewer predictions than the other loss. Compare the two models in it,
+    and not the two losses.
 
     ### The learning rates were chosen
 

@@ -4,9 +4,9 @@ title: A Modern Transformer
 summary: The small transformer again, with what has replaced its parts since 2017.
 ---
 
-**In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`, as from
-the [classic model](../basic/autoregressive_experiment.py). It has as many layers, heads and
-features, slightly fewer weights, and nearly every part is different:
+This model has as many layers, heads and features as the [classic
+one](../basic/autoregressive_experiment.py), slightly fewer weights, and nearly every part is
+different:
 
 | Part | Classic | Here | Why |
 | --- | --- | --- | --- |
@@ -19,7 +19,14 @@ features, slightly fewer weights, and nearly every part is different:
 | Values | of each layer | mixed with those of the first layer | what a token is isn't lost |
 | Biases | in all linear layers | none | fewer weights |
 
-[The ablation](ablation.py) leaves out one at a time and measures what each is worth.
+Two of the parts have no page of their own. Follow “the”, with one feature for each letter: t = 1,
+h = 2, e = 4. *Mixing in the previous token* with a share of 0.5 makes 1, 2.5 and 5 of them: after
+“t”, the letter “h” is another number than after “s”. And with *zeros in the last matrix*, a layer
+adds 0 before training. “the” leaves four layers as it came.
+
+[The ablation](ablation.py) leaves out one part at a time and measures what each is worth.
+
+**In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`.
 
 [The size of a feature after each layer, before training: the modern layers add nothing
 yet](../../../results/model_drawings.json#figures.streams)
@@ -39,8 +46,8 @@ class Smear(nn.Module):
     r"""
     ## Mix in the previous token
 
-    Attention can find the previous token, but it takes a head and a layer to do so. Here it is
-    there at once: with *th*, the letter *h* becomes another vector than with *sh*.
+    Attention can find the previous token, but that takes a head and a layer. Here it is there at
+    once: in “th”, the letter “h” becomes another vector than in “sh”.
     """
 
     def __init__(self, d_model: int) -> None:
@@ -56,8 +63,8 @@ class Smear(nn.Module):
         r"""
         `x` and the result are `[seq_len, batch_size, d_model]`.
         """
-        # The padding adds one row of zeros before the first position, so each token stands beside
-        # the one before it. At the other end, the model would see the future.
+        # The padding adds a row of zeros before the first position: of “the” it makes 0, “t”, “h”.
+        # At the other end, it would make “h”, “e”, 0, and the model would see the future.
         previous = F.pad(x[:-1], (0, 0, 0, 0, 1, 0))
 
         # The token itself is kept whole.
@@ -231,7 +238,7 @@ def example(
         second step the head isn't zero any more, and the embedding, its `Smear` and the last matrix
         of each part begin to learn. The matrices before those follow in the third.
 
-    ??? question "Write `F.pad(x[1:], (0, 0, 0, 0, 0, 1))` in `Smear`. What test notices?"
+    ??? question "Write `F.pad(x[1:], (0, 0, 0, 0, 0, 1))` in `Smear`. How do you notice?"
         Every shape is right, and the loss becomes wonderful: each token sees the next one. Change
         the last token, and the output before it moves. But a fresh model passes, since its `share`
         is zero: give it random numbers first.

@@ -16,33 +16,35 @@ terms:
   softmax: Turns scores into weights that are positive and sum to one.
 ---
 
-A model that looks at one word at a time can't know who *sat*, or what *it* refers to: the answer is
-in another word. With attention, each position of a sequence collects what it needs from the others.
+A model that looks at one word at a time can't know who sat in *the cat sat*: the answer is in
+another word. With attention, each word collects what it needs from the others.
 
-**In:** a vector for each position, `[batch_size, seq_len, d_model]`. **Out:** a vector for each
-position, of the same shape, with something of the positions before it mixed in.
+The word *sat* looks for a noun. Its **query** is 0 2 0 0: four features for article, noun, verb and
+adjective. Each word can be found by its **key**, and gives its **value**, here two features for
+animals and actions. The *score* of a word is the dot product of query and key, divided by
+$\sqrt{4}$. The softmax makes weights of the scores:
 
-Think of people in a room, each with a question, a name tag and something to say. You hold your
-question against every name tag, and the better a tag fits, the more closely you listen to that
-person. What you remember is a blend of what was said. The question is called the **query**, the
-tag the **key**, and what is said the **value**:
+| Word | Key | Score | Weight | Value |
+| --- | --- | --- | --- | --- |
+| the | 2 0 0 0 | 0 | 0.11 | 0 0 |
+| cat | 0 2 0 0 | 2 | 0.79 | 1 0 |
+| sat | 0 0 2 0 | 0 | 0.11 | 0 1 |
+
+The answer is the weighted sum of the values, 0.79 0.11: *sat* now knows that an animal did it.
 
 $$
-\text{answer} = \sum_j w_j \, v_j
+\text{answer} = \sum_j w_j \, v_j \qquad w = \operatorname{softmax}\!\left(\frac{q \cdot
+k_1}{\sqrt{d_k}}, \frac{q \cdot k_2}{\sqrt{d_k}}, \dots\right)
 $$
 
-$$
-w = \operatorname{softmax}\!\left(\frac{q \cdot k_1}{\sqrt{d_k}}, \frac{q \cdot k_2}{\sqrt{d_k}},
-\dots\right)
-$$
+Here $q$ is a query, $k_j$ and $v_j$ are the key and the value of position $j$, $w_j$ is its weight,
+and $d_k$ is the number of features of a query and of a key.
 
-Here $q$ is a query, $k_j$ and $v_j$ are the key and the value of position $j$, $w_j$ is the weight
-of that position, and $d_k$ is the number of features of a query and of a key.
+**In:** a vector for each position, `[batch_size, seq_len, d_model]`. **Out:** one of the same shape
+for each, with something of the positions before it mixed in.
 
-The page builds this in four steps: one query in plain Python, all queries in one matrix product, a
-*head* that learns its queries, keys and values, and several heads side by side. The batch is the
-first axis here. [Multi-head attention](../mha.py) has the sequence first, computes all heads at
-once, takes any mask, and drops some weights in training.
+Four steps: one query in plain Python, all queries in one product, a *head* that learns, and several
+heads. [Multi-head attention](../mha.py) has the sequence first, and computes all heads at once.
 """
 
 import math
@@ -57,26 +59,16 @@ def answer(
     r"""
     ## One query by hand
 
-    In *the cat sat*, the word *sat* wants to know who sat, so it looks for a noun. Say that the
-    four features of a key tell whether a word is an article, a noun, a verb or an adjective, and
-    that the two features of a value tell how much a word speaks of animals and of actions.
-
-    | Word | Key | Value | Score | Weight |
-    | --- | --- | --- | --- | --- |
-    | the | 2 0 0 0 | 0 0 | 0 | 0.11 |
-    | cat | 0 2 0 0 | 1 0 | 2 | 0.79 |
-    | sat | 0 0 2 0 | 0 1 | 0 | 0.11 |
-
-    With the query 0 2 0 0 the answer is 0.79 0.11: *sat* now knows that an animal did it. In a
-    model nobody writes these features down. They are learned, and needn't be so easy to read.
+    The table above in plain Python: the weights of all words, and the answer. In a model nobody
+    writes the features down. They are learned, and needn't be so easy to read.
     """
-    # The score of a key is the dot product with the query: large if both are large in the same
+    # The score of *cat* is $2 \cdot 2 / \sqrt 4 = 2$: large if query and key are large in the same
     # features. With more features the sum has more terms and varies more; the root corrects that.
     root = math.sqrt(len(query))
     scores = [sum(q * k for q, k in zip(query, key, strict=True)) / root for key in keys]
 
-    # The softmax turns scores into weights: all positive, with a sum of one. A score that is higher
-    # by 2 gives a weight that is $e^2 = 7.4$ times as large.
+    # The softmax turns scores into weights: all positive, with a sum of one. The score of *cat* is
+    # higher by 2, and its weight $e^2 = 7.4$ times as large.
     exponentials = [math.exp(score) for score in scores]
     weights = [one / sum(exponentials) for one in exponentials]
 
@@ -94,9 +86,9 @@ def causal_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     to query $i$, and column $j$ to key $j$. `query` and `key` are `[batch_size, seq_len, d_k]`, and
     so are the values and the answers. Each sequence of the batch attends to itself only.
 
-    A model that writes learns to predict the next word at *every* position of a text. So position 2
-    must not see word 3, or it could simply copy it. Hiding all later positions is called a *causal
-    mask*.
+    A model that writes learns to predict the next word at *every* position of a text: *cat* after
+    *the*, and *sat* after *the cat*. If *cat* saw *sat*, it could simply copy it. A *causal mask*
+    hides all later positions.
 
     [The weights of six random queries](../../../results/memory_drawings.json#figures.weights)
     """
@@ -109,8 +101,8 @@ def causal_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     seq_len = scores.shape[-1]
     visible = torch.ones(seq_len, seq_len, dtype=torch.bool, device=scores.device).tril()
 
-    # $e^{-\infty} = 0$, so a hidden key gets no weight. That has to happen before the softmax:
-    # weights that are set to zero after it no longer have a sum of one.
+    # $e^{-\infty} = 0$: a hidden key gets no weight. The mask comes before the softmax. After it,
+    # the weights that are left would no longer have a sum of one.
     scores = scores.masked_fill(~visible, -math.inf)
 
     # Each row has the weights of one query, and the keys are along the last axis.
@@ -124,9 +116,10 @@ class Head(nn.Module):
     r"""
     ## One head
 
-    Where do queries, keys and values come from? Each is a linear map of the same vector, with
-    weights that are learned: what a word *asks*, what it is *found by* and what it *says* are three
-    different things.
+    Where do queries, keys and values come from? Each is a linear map of the word's vector, with
+    weights that are learned. Think of people in a room, each with a question, a name tag and
+    something to say. You hold your question against every name tag, and the better a tag fits, the
+    more closely you listen. Question, tag and what is said are three different things.
     """
 
     def __init__(self, d_model: int, d_k: int) -> None:
@@ -235,8 +228,8 @@ def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2)
 
     ??? question "Make `heads` a plain list. What breaks, and when do you notice?"
         The optimizer never gets the weights of the heads, because `parameters()` doesn't find them.
-        Training doesn't fail: the heads just stay random. The tests that list, save or compare the
-        parameters notice at once.
+        Training doesn't fail: the heads just stay random. You notice when you count the parameters,
+        or move the model to a GPU: the heads stay on the CPU.
     """
     # The table above: *sat* looks for a noun, and 0.79 of its answer comes from *cat*.
     keys = [[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0]]
