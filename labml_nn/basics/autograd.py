@@ -14,30 +14,29 @@ terms:
 ---
 
 To train a model you need to know, for each weight, what happens to the loss when the weight grows a
-little: the *derivative*. Try it: change one weight by $h$, compute the loss again, and divide the
-difference by $h$. That fails twice. It takes one forward pass for each weight, and the [classic
-transformer](../transformers/basic/autoregressive_model.py) has 810,306 of them. And it is not
-exact. With 32 bits, as in training, the best step that we found leaves a relative error of
-[0.0021](../../results/autograd.json#values.best_32) for the largest derivatives, and more for
-others.
+little: the *derivative*. Take $L = a b + a$ at $a = 2$ and $b = 3$, so $L = 8$. You could try it:
+with $a = 2.01$, $L$ is 8.04, and the derivative is $0.04 / 0.01 = 4$. But that takes one forward
+pass for each weight, and the [classic transformer](../transformers/basic/autoregressive_model.py)
+has 810,306 of them. And in 32 bits rounding [spoils it](autograd.py#example).
 
-[How wrong a finite difference is, by the step](../../results/autograd.json#figures.steps)
+Autograd goes back once, from $L$ to all that it was computed from:
 
-**In:** a computation, of sums, products and functions. **Out:** its result, and the derivatives of
-that result with respect to every number that went in, exact up to rounding. For the small network
-of [the notebook](autograd_experiment.py) the backward pass took
-[1.5](../../results/autograd.json#values.back) times as long as the forward pass, for all of its
-[8,482](../../results/autograd.json#values.parameters) weights at once.
+| step back | what it adds |
+| --- | --- |
+| $L$ itself | $\partial L / \partial L = 1$ |
+| the sum passes 1 to both parts | $a$ gets 1, $a b$ gets 1 |
+| the product passes $1 \cdot b$ to $a$, and $1 \cdot a$ to $b$ | $a$ gets 3 more, $b$ gets 2 |
 
-Think of a bill that many people worked on. What does a cent at one place do to the total? Each
-worker knows what a cent more in *their own* input does to their output. You start at the total and
-pass the question back from worker to worker, multiplying on the way. That is the chain rule. If $x$
-is used in several places, its derivatives from all of them are added. For $y = f(x)$ and a loss $L$
-that depends on $y$:
+So $\partial L / \partial a = 1 + 3 = 4$, and $\partial L / \partial b = 2$. Each step knows its own
+derivative, and multiplies: that is the chain rule. Where $a$ is used twice, both parts are added.
+For $y = f(x)$ and a loss $L$ that depends on $y$:
 
 $$
 \frac{\partial L}{\partial x} = \frac{\partial L}{\partial y} \cdot \frac{\partial y}{\partial x}
 $$
+
+**In:** a computation, of sums, products and functions. **Out:** its result, and the derivatives of
+that result with respect to every number that went in, exact up to rounding.
 """
 
 from collections.abc import Callable
@@ -53,8 +52,9 @@ class Variable:
     r"""
     ## A variable
 
-    A tensor that remembers how it was computed. All that is computed from variables is a variable,
-    so the whole computation is a graph: each result points back to its operands.
+    A tensor that remembers how it was computed. What is computed from variables is a variable
+    again, and the whole computation becomes a graph: $L$ points back to $a b$ and $a$, and $a b$ to
+    $a$ and $b$.
     """
 
     def __init__(
@@ -129,8 +129,8 @@ class Variable:
         Call it on the loss. Afterwards `grad` of each variable that the loss was computed from has
         the derivative of the loss with respect to it, added to what was there.
         """
-        # A result can pass on its derivative only when all parts of it have arrived, from all
-        # places where the result was used. So the graph is put in order, operands before results.
+        # A result passes on its derivative once all parts of it have arrived, from all places where
+        # it was used. To make sure, the graph is put in order, operands before results.
         order: list[Variable] = []
         self.visit(set(), order)
 
@@ -203,23 +203,24 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
 
     ### Why finite differences are not exact
 
-    Over a larger step the loss is no straight line. Over a smaller one it hardly changes, and the
-    rounding of both losses hides the change. (What did not help enough: a step to both sides, for
-    twice the price. It leaves [0.00051](../../results/autograd.json#values.best_32_both).)
+    Over a large step the loss is no straight line. Over a small one it hardly changes, and the
+    rounding of both losses hides the change. With 32 bits, as in training, the best step that we
+    found leaves a relative error of [0.0021](../../results/autograd.json#values.best_32) for the
+    largest derivatives, and more for others. A step to both sides, for twice the price, leaves
+    [0.00051](../../results/autograd.json#values.best_32_both).
 
-    ### An example by hand
+    [How wrong a finite difference is, by the step](../../results/autograd.json#figures.steps)
 
-    Here is $L = a b + a$ at $a = 2$, $b = 3$, so $L = 8$:
+    ### Measured here
 
-    | step back | what it adds |
-    | --- | --- |
-    | $L$ itself | $\partial L / \partial L = 1$ |
-    | the sum passes 1 to both parts | $a$ gets 1, $a b$ gets 1 |
-    | the product passes $1 \cdot b$ to $a$, and $1 \cdot a$ to $b$ | $a$ gets 3 more, $b$ gets 2 |
+    For the small network of [the notebook](autograd_experiment.py) the backward pass took
+    [1.5](../../results/autograd.json#values.back) times as long as the forward pass, for all of its
+    [8,482](../../results/autograd.json#values.parameters) weights at once.
 
-    So $\partial L / \partial a = 4$: if $a$ grows by 0.01, $L$ grows by 0.04. The page computes
-    with whole tensors, which is the same with fewer objects. PyTorch's autograd does the same, and
-    a test compares the two.
+    ### Tensors in place of numbers
+
+    The page computes with whole tensors, which is the same with fewer objects. PyTorch's autograd
+    does so, too, and a test compares the two.
 
     ### What is left out
 

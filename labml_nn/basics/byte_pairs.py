@@ -21,8 +21,10 @@ never saw. Byte-pair encoding is in between: frequent words are one token, rare 
 2. Count how often each pair of neighbours comes up.
 3. Make one token of the most frequent pair, and go back to 2.
 
-In “low lower lowest” the first merge is “l” and “o”, the second “lo” and “w”. After these two,
-“low” is one token in all three words. To encode a text, apply the same merges in the same order.
+In “low lower lowest” each word has the pairs “l”, “o” and “o”, “w”: both come up three times. The
+first merge is “l” and “o”, the second “lo” and “w”. After these two, “low” is one token in all
+three words, and “lower” has three tokens, not five. To encode a text, apply the same merges in the
+same order.
 
 After 300 merges, learned from the first 100,000 characters of Tiny Shakespeare, a token of these
 has [2.11](../../results/family_drawings.json#values.characters) characters on average, so a context
@@ -150,8 +152,8 @@ def example(n_merges: int = 3) -> tuple[list[tuple[str, str]], list[str]]:
     The paper begins with characters. Bytes came with GPT-2: every text in UTF-8 is made of bytes,
     so no character is ever unknown.
 
-    A token is now more than a character, so it is harder to guess and its loss is higher. You can
-    compare losses of different tokenizers only *per character*.
+    A token is now more than a character. Its loss is that of several characters together, and
+    higher. You can compare losses of different tokenizers only *per character*.
 
     ### Exercises
 

@@ -56,8 +56,8 @@ class Strided:
         * `strides` has, for each axis, the places between neighbours
         * `offset` is the place of the first element
         """
-        # Nothing is checked here: a wrong stride reads numbers of others. PyTorch checks that none
-        # is negative or leads out of the memory.
+        # Nothing is checked here: a wrong stride reads elsewhere in the memory. PyTorch checks that
+        # no stride is negative or leads out of it.
         self.memory = memory
         self.shape = shape
         self.strides = strides
@@ -85,11 +85,12 @@ class Strided:
 
         For a matrix of a million numbers this is as quick as for one of four.
         """
-        # Only these four integers change. What was a step down is a step to the right now.
+        # Lists, because tuples can't be changed.
         shape = list(self.shape)
         strides = list(self.strides)
 
-        # Two sizes change places, and so do their strides. The numbers stay where they are.
+        # Shape (2, 3) with strides (3, 1) becomes shape (3, 2) with strides (1, 3): what was a step
+        # down is a step to the right. The numbers stay where they are.
         shape[a], shape[b] = shape[b], shape[a]
         strides[a], strides[b] = strides[b], strides[a]
         return Strided(self.memory, tuple(shape), tuple(strides), self.offset)
@@ -100,11 +101,12 @@ class Strided:
 
         What `x[index]` gives for the first axis.
         """
-        # The axis is gone: what is left has the sizes and strides of the others.
+        # The axis is gone; the others keep their sizes and strides.
         shape = self.shape[:axis] + self.shape[axis + 1 :]
         strides = self.strides[:axis] + self.strides[axis + 1 :]
 
-        # Walk to the index once. From there on it is where the tensor begins.
+        # The tensor begins at the index now. Column 1 has the shape (2,), the stride (3,) and the
+        # offset 1: it reads 1 and 4.
         return Strided(self.memory, shape, strides, self.offset + index * self.strides[axis])
 
     def expand(self, shape: tuple[int, ...]) -> "Strided":
@@ -172,7 +174,7 @@ def add(x: Strided, y: Strided) -> Tensor:
     # For each axis the larger size; `expand` raises an error if the smaller one isn't 1.
     shape = tuple(max(sizes) for sizes in zip(a, b, strict=True))
 
-    # The addition itself knows nothing of it: it goes through two tensors of one shape.
+    # The addition itself gets two tensors of one shape.
     return x.expand(shape).read() + y.expand(shape).read()
 
 

@@ -12,13 +12,13 @@ terms:
   weight decay: Shrinks each weight a little at every step.
 ---
 
-Some parameters get large gradients and others small ones, hundreds of times apart. That comes from
-the architecture, and says nothing about how far they should move. With gradient descent, a learning
-rate that suits the first ones leaves the second ones where they are.
+Let one weight have a gradient of 10 in every step, and another one of 0.01. With gradient descent
+and a learning rate of 0.01, the first moves by 0.1 in a step, and the second by 0.0001. But the
+size of a gradient doesn't tell how far a weight should move. AdamW moves both by 0.01.
 
 **In:** parameters of any shape, with their gradients. **Out:** the same parameters, each number
 moved against its gradient by about the learning rate, or less. (A large gradient after many small
-ones can move it three times as far.)
+ones: up to three times as far.)
 
 Adam ([Kingma and Ba 2015](https://arxiv.org/abs/1412.6980)) divides each gradient $g_t$ by its
 usual size. It keeps two running means for each number, of the gradient and of its square:
@@ -43,8 +43,6 @@ divided by the usual size as well, and weights with large gradients hardly decay
 
 [The length of each step if all gradients are 1, but at step 100 it is 100, with $\beta_2$ = 0.999
 (a mean over about 1,000 steps) and 0.99](../../results/family_drawings.json#figures.steps_of_adam)
-
-This page leaves out sparse gradients and PyTorch's kernel for all parameters at once.
 """
 
 from collections.abc import Iterable
@@ -121,8 +119,8 @@ class AdamW(torch.optim.Optimizer):
         mean = state["mean"].lerp_(grad, 1 - beta1)
         mean_square = state["mean_square"].lerp_(grad.square(), 1 - beta2)
 
-        # Both means began at zero. After one step the first is only a tenth of the gradient; this
-        # makes it the gradient.
+        # Both means began at zero. After one step the first is a tenth of the gradient; this makes
+        # it the gradient.
         mean = mean / (1 - beta1 ** state["step"])
         mean_square = mean_square / (1 - beta2 ** state["step"])
 
@@ -152,7 +150,8 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
     r"""
     ## Example
 
-    Two steps of a linear layer.
+    Two steps of a linear layer. Left out are sparse gradients, and PyTorch's kernel for all
+    parameters at once.
 
     ### Exercises
 

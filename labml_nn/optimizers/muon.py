@@ -69,8 +69,8 @@ def orthogonalize(matrices: Tensor, steps: int = 5) -> Tensor:
     x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
 
     # The authors chose the coefficients so that small values grow fast: by 3.4 times in each step.
-    # The price is that values end between 0.68 and 1.2, which does no harm. Those that begin below
-    # 0.0016 stay smaller.
+    # The price is that values end between 0.68 and 1.2, which the authors found to do no harm.
+    # Those that begin below 0.0016 stay smaller.
     a = 3.4445
     b = -4.7750
     c = 2.0315

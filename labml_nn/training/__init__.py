@@ -15,7 +15,7 @@ print(evaluate(model, validation_tokens, seq_len=64))
 print(write(model, tokenizer, "ROMEO:\n", 200, seq_len=64))
 ```
 
-Read the pages in this order. Each needs those before it:
+Read the pages in this order:
 
 1. [Text as training data](data.py): characters become numbers, windows become inputs and targets
 2. [Counting letters](counting.py): how low the loss gets without a network

@@ -18,28 +18,27 @@ every page. The name is news each time, as soon as the page before is beyond the
 that [counts letters](counting.py) while it reads has seen the name forty times, and knows little
 else. So predict with both, and learn while you read which of them to trust.
 
-**In:** the predictions of several models for each token of a text. **Out:** one prediction for
-each token, made before the token is seen, as the [rules of a measurement](rules.py) ask.
+In the middle of the name, one of three letters comes next:
 
-The average is that of the *logarithms*, with a weight $w_k$ for each model:
+| | a | b | c |
+| --- | ---: | ---: | ---: |
+| network | 0.500 | 0.300 | 0.200 |
+| table | 0.010 | 0.010 | 0.980 |
+| mean | 0.255 | 0.155 | 0.590 |
+| product, divided by its sum | 0.025 | 0.015 | 0.961 |
+
+The table is sure, and the product follows it. In the mean, half of the network's doubt is left. A
+product is an average of *logarithms*, and with a weight $w_k$ for each model it is
 
 $$
 p(x) \propto \exp \Big( \sum_k w_k \log p_k(x) \Big)
 $$
 
-A model that finds a token impossible can rule it out for all. With an average of the probabilities
-themselves, a model can only add tokens, not rule any out. (The paper learns its weights as we do,
-token by token. But it averages counts of bits; logarithms came with later versions of its program.)
+The paper learns its weights as we do, token by token. (It averages counts of bits; logarithms came
+with later versions of its program.)
 
-[The losses on the validation text of Tiny
-Shakespeare](../../results/averaging.json#tables.losses)
-
-The network is that of [the long run](../../docs/long_run.md). The table that goes on counting has a
-loss of [1.511](../../results/averaging.json#values.reading), the network one of
-[1.413](../../results/averaging.json#values.sliding), and their average one of
-[1.290](../../results/averaging.json#values.average_reading). Even alone the network gains by a
-weight of its own: it has learned its training text by heart, and is too sure of what it predicts
-elsewhere.
+**In:** the predictions of several models for each token of a text. **Out:** one prediction for
+each token, made before the token is seen, as the [rules of a measurement](rules.py) ask.
 """
 
 import torch
@@ -165,6 +164,19 @@ def example(n_vocab: int = 3, n: int = 13) -> tuple[Tensor, Tensor]:
 
     “abcabc…”, predicted by a network that only guesses and by a table that counts what it reads.
     Soon the average trusts the table.
+
+    ### Measured here
+
+    The text is the validation text of Tiny Shakespeare, and the network that of [the long
+    run](../../docs/long_run.md). The table that goes on counting has a loss of
+    [1.511](../../results/averaging.json#values.reading), the network one of
+    [1.413](../../results/averaging.json#values.sliding), and their average one of
+    [1.290](../../results/averaging.json#values.average_reading). Even alone the network gains by a
+    weight of its own, which falls from 1 to
+    [0.72](../../results/averaging.json#values.weight_alone): it was too sure of what it predicts.
+
+    [The losses on the validation text of Tiny
+    Shakespeare](../../results/averaging.json#tables.losses)
 
     ### Exercises
 

@@ -119,9 +119,9 @@ def clip_gradients(model: nn.Module, length: float = 1.0) -> None:
 
     One odd batch spoils the memory of AdamW. Say all gradients of a weight are 1, and then comes
     one of 100. Its square, 10,000, counts for a hundredth in the mean of squares: the mean is 101
-    now. Once the odd gradient itself is forgotten, steps are nearly 10 times as small as before,
-    and after 100 steps still 6 times. The remedy: if all gradients together are longer than
-    `length`, they are shortened. Their direction stays.
+    now. Some 40 steps later the odd gradient itself is forgotten, and steps are a seventh as long
+    as before; after 100 steps they are still a sixth. The remedy: if all gradients together are
+    longer than `length`, they are shortened. Their direction stays.
     """
     # The length of all gradients as one vector: the root of the sum of all squares.
     nn.utils.clip_grad_norm_(model.parameters(), length)

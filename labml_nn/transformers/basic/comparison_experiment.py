@@ -146,8 +146,8 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
         is gone, and fewer runs show what the exchanged part does.
 
     ??? question "Put one `make()` before the loop over `owners`. What changes?"
-        All layers get the same module, so they share its weights. A part with weights then learns
-        one version for four layers. The test that two layers have different parts notices.
+        All layers get the same module, and share its weights. A part with weights then learns one
+        version for four layers. You notice by the number of parameters: it is smaller.
     """
     # Random tokens: nothing is trained here.
     tokens = torch.randint(n_vocab, (seq_len, batch_size))

@@ -19,7 +19,7 @@ and the attention weights.
 slow where sequences are short: many small products instead of a large one. At 64 positions a step
 of eight heads takes [4.0](../../../results/ways.json#tables.time.one%20head%20at%20a%20time.64) ms
 that way, and [1.8](../../../results/ways.json#tables.time.batch%20first.64) ms as here. All heads
-are computed by the same product, because heads become one more axis of independent matrices:
+are computed by the same product: heads become one more axis of independent matrices.
 
 $$
 \operatorname{Attention}(Q, K, V) =
@@ -189,7 +189,7 @@ def example(
 
     ??? question "A batch of 5 sequences of 5 positions: pass the mask of padding as it is, 5 by 5."
         Nothing fails. The mask is taken for one of queries and keys, the same for each sequence.
-        Tests with axes of different lengths find that.
+        With 5 sequences of 7 positions, it would be an error: try axes of different lengths.
 
     ??? question "8 sequences of 512 positions, 16 heads: how large are the weights?"
         8 · 16 · 512 · 512 = 33,554,432 numbers, which is 128 MiB in float32.

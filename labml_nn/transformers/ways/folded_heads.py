@@ -10,7 +10,8 @@ paper:
 ---
 
 Two heads never look at each other's numbers. Neither do two sequences of a batch. To the arithmetic
-both axes are the same thing, so here they *become* the same thing.
+both axes are the same thing, and here they *become* the same thing: 3 sequences with 5 heads are 15
+sequences. Head 2 of sequence 1 is number $1 \cdot 5 + 2 = 7$, counted from 0.
 
 **In** and **out:** `[batch_size, seq_len, d_model]`, with the batch first. In between, the heads
 are folded into the batch: `[batch_size * heads, seq_len, d_k]`, as if there were one head and many
@@ -143,10 +144,9 @@ def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2)
     ??? question "With 3 sequences and 5 heads, what is folded sequence 7?"
         Head 2 of sequence 1, counted from 0: $7 = 1 \cdot 5 + 2$.
 
-    ??? question "Leave out the transpose in `fold`. Which test fails?"
-        None that looks at shapes, if `reshape` is told `(-1, seq_len, d_k)`. A comparison with
-        another implementation fails, and so does *change the last token; no earlier output may
-        move*.
+    ??? question "Leave out the transpose in `fold`. How do you notice?"
+        Not by a shape, if `reshape` is told `(-1, seq_len, d_k)`. Change the last token: earlier
+        outputs move. And another implementation gives other numbers.
 
     ??? question "How would you give each sequence its own mask of padding?"
         Each row of the mask is needed once for each head: `mask.repeat_interleave(heads, dim=0)`.
