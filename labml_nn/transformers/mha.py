@@ -101,8 +101,9 @@ class MultiHeadAttention(nn.Module):
 
     $$\operatorname{MultiHead} = \operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O$$
 
-    Here $h$ is the number of heads. With $d_k = d_{model} / h$ features each, many heads cost no
-    more than one.
+    Here $h$ is the number of heads. With $d_k = d_{model} / h$ features each, many heads have as
+    many weights and multiplications as one. What grows is the number of scores: each head has its
+    own.
 
     [Where the trained model looks in eight characters. A row is a query, a column a key; the first
     head of each layer](../../results/without.json#figures.attention)
@@ -113,7 +114,9 @@ class MultiHeadAttention(nn.Module):
 
     In the code, $i$ is the position of a query, $j$ that of a key, $b$ the sequence in the batch,
     $h$ the head and $d$ the feature. `torch.einsum` sums over the letters that its result doesn't
-    have. The paper has no biases here, and drops no attention weights.
+    have. The paper has no biases here, and drops no attention weights. (Of the biases, that of the
+    keys has no effect: it adds the same number to all scores of a query, and the softmax doesn't
+    change.)
     """
 
     def __init__(

@@ -41,9 +41,9 @@ def between_products(x: Tensor, bias: Tensor, stream: Tensor) -> Tensor:
     [These operations alone, for batches of different
     sizes](../../../results/fast_parts.json#figures.small_operations)
 
-    As long as the tensors fit in the processor's cache, reading them again is cheap. Then compiled
-    code gains nothing: here it is even slower, by 9 to 36 %. With 49,152 tokens they don't
-    fit, and compiled code is more than three times as fast.
+    With smaller batches compiled code gains nothing: here it is even slower, by 9 to 36 %. With
+    49,152 tokens it is more than three times as fast. Our guess is the processor's cache: as long
+    as the tensors fit, reading them again is cheap, and then they don't fit any more.
     """
     # Add the bias, and the activation.
     x = F.gelu(x + bias)

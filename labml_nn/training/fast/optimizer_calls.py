@@ -13,8 +13,7 @@ The small transformer has 69 tensors of parameters, and AdamW does about ten sma
 each: 690 calls. Most of their time isn't spent on arithmetic. With a fifteenth of the weights (32
 features in place of 128) the same loop still takes more than half as long.
 
-**In:** parameters and their gradients, as lists of tensors. **Out:** nothing; the parameters have
-moved.
+**In:** parameters and their gradients, as lists of tensors. **Out:** moved parameters, in place.
 
 The same step can be written in three ways. A loop over the tensors is the easiest to read.
 PyTorch's “foreach” functions take whole lists, so that there are eight calls and not 690. And the
@@ -25,7 +24,8 @@ training step.
 [PyTorch's AdamW in the three ways](../../../results/fast_parts.json#figures.optimizers)
 
 On this CPU the lists help only while the tensors are small. From 256 features on they are slower
-than the loop: each call goes through all parameters, which no longer fit in the processor's cache.
+than the loop. Our guess is the processor's cache: each call goes through all parameters, and they
+no longer fit.
 """
 
 import torch
