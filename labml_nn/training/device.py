@@ -7,8 +7,9 @@ terms:
 ---
 
 Most of the time of training goes into matrix products, and most hardware multiplies 16-bit numbers
-several times faster than 32-bit ones. There are two 16-bit formats, because 16 bits are not enough
-for both many digits and a large range:
+several times faster than 32-bit ones. 16 bits are not enough for both many digits and a large
+range, and there are two formats. In `bfloat16`, 256 + 1 is 256: too few digits. In `float16`,
+$256 \cdot 256$ is infinite, and $10^{-9}$ is zero: too small a range.
 
 | type | bits of the exponent | bits of the fraction | smallest normal number | digits |
 | --- | --- | --- | --- | --- |
@@ -17,9 +18,9 @@ for both many digits and a large range:
 | `float16` | 5 | 10 | $2^{-14}$ | 3 to 4 |
 
 Training in `bfloat16` needs nothing else. In `float16` small gradients become zero: whatever is
-below $2^{-25}$ is rounded to nothing. So the loss is first multiplied by a large number, and all
-gradients with it. Before the step they are divided by it again. PyTorch's gradient scaler does
-that.
+below $2^{-25}$ is rounded to nothing. PyTorch's gradient scaler multiplies the loss by 65,536
+first, and all gradients with it: $10^{-9}$ becomes $6.6 \cdot 10^{-5}$, which `float16` can hold.
+Before the step they are divided by it again.
 
 [What rounding costs in each format](../../results/model_drawings.json#figures.rounded)
 """

@@ -7,13 +7,18 @@ terms:
 ---
 
 In training and evaluation, a model gets a whole window at once and predicts the character after
-each position. This is called *teacher forcing*, and it saves a lot of work. It is also a trap: the
-answers stand in the input, one position further on, and only the causal mask keeps the model from
-looking them up.
+each position:
 
-If something lets the future through, training usually finds it. Then the loss can fall below that
-of every correct model, and nothing looks wrong until the model writes. There is no future to look
-at then, and what it writes can be gibberish. In [our collection of
+```
+inputs   t h e _ c a
+targets  h e _ c a t
+```
+
+This is called *teacher forcing*, and it saves a lot of work. It is also a trap: the answer to each
+position stands in the input, one position further on, and the causal mask has to hide it. If
+something lets it through, training usually finds it. Then the loss can fall below that of every
+correct model, and nothing looks wrong until the model writes. After “the ca” there is no next
+character to look at, and what it writes can be gibberish. In [our collection of
 mistakes](../transformers/mistakes/__init__.py), one `view` in place of a transpose reaches a
 loss of [1.199](../../results/mistakes.json#tables.mistakes.ViewForSplit.printed). Its honest loss
 is [4.089](../../results/mistakes.json#tables.mistakes.ViewForSplit.honest).
