@@ -17,7 +17,7 @@ from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.ranges import Runs, mean_of, numbers, spread
 from benchmarks.library.tables import column, low_and_high, table
 from benchmarks.pictures import ACCENT, INK, SECOND, new, svg
-from labml_nn.course.steps import steps_of_course
+from labml_nn.course.steps import fit, steps_of_course
 from labml_nn.training.counting import BackOff, count_letters, count_pairs
 from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
 from labml_nn.training.loop import evaluate
@@ -43,10 +43,10 @@ def counted() -> dict[str, float]:
 def trained(name: str, seed: int) -> dict[str, float]:
     r"""Trains the model of a step."""
     tokenizer, training, validation = prepare(tiny_shakespeare(), SEQ_LEN)
-    make, fit = steps_of_course(len(tokenizer), seq_len=SEQ_LEN)[name]
+    make, recipe = steps_of_course(len(tokenizer), seq_len=SEQ_LEN)[name]
     torch.manual_seed(seed)
     model, start = make(), time.perf_counter()
-    fit(model, RandomWindows(training, SEQ_LEN, BATCH_SIZE, seed), STEPS)
+    fit(model, RandomWindows(training, SEQ_LEN, BATCH_SIZE, seed), STEPS, recipe)
     return {
         "seconds": time.perf_counter() - start,
         "loss": evaluate(model, validation, SEQ_LEN),

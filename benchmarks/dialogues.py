@@ -242,7 +242,8 @@ def preferred(seed: int, beta: float | None, weights: Weights) -> dict[str, Any]
 
         train(model, chosen_only, [adamw(model, rate=1e-4)], PREFERRING, after_step=measure)
     else:
-        preferring.prefer(model, batch_at, PREFERRING, beta, measure)
+        recipe = preferring.preference_recipe(model, beta)
+        train(model, batch_at, steps=PREFERRING, after_step=measure, **recipe)
     model.eval()
     found = drawn(model) | {"greedy": right(model, HELD_OUT)}
     found |= {"chosen": curve[-1][1], "rejected": curve[-1][2]}

@@ -10,6 +10,7 @@ timed.
 With names, such as transformers/mha, it prints the counts of these, and writes nothing.
 """
 
+import re
 import sys
 import time
 from collections import defaultdict
@@ -119,13 +120,12 @@ def steps_of(path: Path, card: Card) -> int:
         if line.startswith("steps = ") and "#@param" in line
     )
     given = int(line.partition("=")[2].partition("#")[0])
-    # Zero: the notebook chooses by the device. Such a line is the same in all that do.
-    names: dict[str, Any] = {"steps": 0, "on_gpu": card is T4}
-    for cell in cells(path):
-        for one in cell.source.splitlines():
-            if not given and one.strip().startswith("steps = steps or "):
-                exec(one.strip(), names)
-    return given or names["steps"]
+    # Zero: the notebook chooses by the device, in the same words in all that do.
+    if given:
+        return given
+    source = "\n".join(cell.source for cell in cells(path))
+    (chosen,) = re.findall(r"steps or \((\d+) if on_gpu else (\d+)\)", source)
+    return int(chosen[0 if card is T4 else 1])
 
 
 def minutes(path: Path, card: Card) -> tuple[float, float]:

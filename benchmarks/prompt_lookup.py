@@ -18,10 +18,11 @@ from benchmarks.library.tables import column
 from labml_nn.inference.prompt_lookup import CountedLetters, PromptLookup
 from labml_nn.inference.rewind import RewindingTransformer
 from labml_nn.inference.speculative import Draft, Propose, speculate
-from labml_nn.inference.speculative_experiment import train_writer
+from labml_nn.inference.speculative_experiment import with_cache
 from labml_nn.training.counting import BackOff
 from labml_nn.training.data import prepare, tiny_shakespeare
-from labml_nn.transformers.basic.autoregressive_experiment import read_text
+from labml_nn.transformers.basic.autoregressive_experiment import fit, read_text
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
 SEEDS, STEPS, SEQ_LEN = (1, 2, 3), 600, 256
 N_PROMPT, N_TOKENS, N_PLACES, N_DRAFT = 128, 100, 12, 4
@@ -60,12 +61,21 @@ def per_pass(
     return mean(letters)
 
 
+def trained(tokens: Tensor, n_vocab: int, seed: int) -> RewindingTransformer:
+    r"""A model of two layers, with a cache. Long windows, and few at a time."""
+    sizes = (n_vocab, 64, 4, 2, 256, SEQ_LEN)
+    torch.manual_seed(seed)
+    model = AutoregressiveTransformer(*sizes)
+    fit(model, tokens, STEPS, SEQ_LEN, max(1, 768 // SEQ_LEN), seed)
+    return with_cache(model, *sizes)
+
+
 def added(name: str, seed: int) -> dict[str, float]:
     r"""What the passes of one model add."""
     text = TEXTS[name]()
     tokenizer, training, validation = prepare(text, SEQ_LEN)
     n_vocab = len(tokenizer)
-    target = train_writer(training, n_vocab, 64, 2, SEQ_LEN, STEPS, seed)
+    target = trained(training, n_vocab, seed)
     every = (len(validation) - N_PROMPT) // N_PLACES
     prompts = [validation[at * every :][:N_PROMPT] for at in range(N_PLACES)]
     counted = CountedLetters(BackOff(tokenizer.decode(training), 3, tokenizer.symbols))

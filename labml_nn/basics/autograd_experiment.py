@@ -17,10 +17,11 @@ autograd from the same weights it is [2.010](../../results/autograd.json#values.
 """
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from labml_nn.basics.autograd import Variable, cross_entropy
 from labml_nn.training.data import prepare
+from labml_nn.training.run import Run
 from labml_nn.transformers.basic.autoregressive_experiment import read_text
 
 # Letters that the network sees.
@@ -84,40 +85,62 @@ def update(weights: list[Variable], contexts: Tensor, targets: Tensor, rate: flo
     return loss
 
 
+class Shared(nn.Module):
+    r"""
+    ## For the loop
+
+    [Our training loop](../training/loop.py) expects a module of PyTorch. This one has the weights
+    under a second name, so that they can be kept in a file. The derivatives stay ours.
+    """
+
+    def __init__(self, weights: list[Variable]) -> None:
+        r"""
+        * `weights` are those of the network
+        """
+        super().__init__()
+        # The same numbers in memory: what our update moves, moves here as well. Nothing of PyTorch
+        # differentiates them.
+        values = [nn.Parameter(one.value, requires_grad=False) for one in weights]
+        self.values = nn.ParameterList(values)
+
+
 def notebook(
-    corpus: str = "shakespeare", steps: int = 5000, seed: int = 1, sample_length: int = 200
+    corpus: str = "shakespeare",
+    steps: int = 5000,
+    seed: int = 1,
+    sample_length: int = 200,
+    keep_in: str = "",
 ) -> None:
     r"""
     ## In a notebook
 
-    It takes about half a minute on one core.
+    `keep_in` is a folder to keep the weights in, on your Drive if that is mounted.
     """
-    # ### The text
-    # Every place of the training text is an example: three letters, and the one after them.
+    # ### The text and the network
+    # Every place of the training text is an example: three letters, and the one after them. In each
+    # step there are 256 random places. The rate falls in the end: near a minimum, long steps jump
+    # over it. To start from scratch, run this cell again.
     tokenizer, training, validation = prepare(read_text(corpus), seq_len=64)
     weights = parameters(len(tokenizer), seed)
 
+    def batch_at(step: int) -> tuple[Tensor, Tensor]:
+        # The step decides. A training that was stopped goes on with the places it would have had.
+        generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
+        places = torch.randint(len(training) - CONTEXT, (256,), generator=generator)
+        return training[places[:, None] + torch.arange(CONTEXT)], training[places + CONTEXT]
+
+    def step_down(model: nn.Module, contexts: Tensor, targets: Tensor) -> Tensor:
+        # Our update differentiates and moves in one go, so there is no optimizer.
+        rate = 0.5 if run.done < 0.7 * run.planned else 0.05
+        return update(weights, contexts, targets, rate).value.flatten()[0]
+
+    how = {"gradients": step_down, "clip": lambda model: None}
+    run = Run(Shared(weights), batch_at, [], keep_in=keep_in, **how)
+
     # ### Training
-    # 256 random places in each step. The rate falls in the end: near a minimum, long steps jump
-    # over it.
-    losses = []
-    for step in range(steps):
-        places = torch.randint(len(training) - CONTEXT, (256,))
-        contexts = training[places[:, None] + torch.arange(CONTEXT)]
-        rate = 0.5 if step < 0.7 * steps else 0.05
-        loss = update(weights, contexts, training[places + CONTEXT], rate)
-
-        # Plain numbers, to draw the curve.
-        losses.append(loss.value.item())
-
-    # ### The loss curve
-    # It goes up and down, because 256 places are a small part of the text.
-    import matplotlib.pyplot as plt
-
-    plt.plot(losses)
-    plt.xlabel("step")
-    plt.ylabel("loss, nats a character")
-    plt.show()
+    # The curve goes up and down, because 256 places are a small part of the text. Stop it when you
+    # like; run this cell again, and it goes on.
+    run.train(steps)
 
     # ### The validation loss
     # On text that it never saw.

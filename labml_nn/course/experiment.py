@@ -19,18 +19,25 @@ import torch
 from labml_nn.course.steps import steps_of_course
 from labml_nn.training.counting import BackOff
 from labml_nn.training.data import RandomWindows, prepare
+from labml_nn.training.device import choose_device
 from labml_nn.training.loop import evaluate
+from labml_nn.training.run import Run
 from labml_nn.training.sampling import write
 from labml_nn.transformers.basic.autoregressive_experiment import read_text
 
 
 def notebook(
-    corpus: str = "shakespeare", steps: int = 400, seed: int = 1, sample_length: int = 200
+    corpus: str = "shakespeare",
+    steps: int = 400,
+    seed: int = 1,
+    sample_length: int = 200,
+    keep_in: str = "",
 ) -> None:
     r"""
     ## In a notebook
 
-    From counting to the modern transformer, in less than ten minutes on two cores.
+    From counting to the modern transformer. `keep_in` is a folder to keep the models in, on your
+    Drive if that is mounted.
     """
     # ### The text, and counting
     # The first three steps of the course train nothing. The text is cut into windows of 64 letters
@@ -45,19 +52,26 @@ def notebook(
 
     # ### The models
     # Each starts from the same seed and sees the same batches. So the models that have the same
-    # parts start with the same weights, and only the change makes the difference.
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    batches = RandomWindows(training.to(device), seq_len, 12, seed)
-    losses = {}
-    for name, (make, fit) in steps_of_course(len(tokenizer), seq_len=seq_len).items():
+    # parts start with the same weights, and only the change makes the difference. With each comes
+    # its [run](../training/run.py). To start from scratch, run this cell again.
+    device = choose_device()
+    batches = RandomWindows(training, seq_len, 12, seed)
+    runs = {}
+    for name, (make, recipe) in steps_of_course(len(tokenizer), seq_len=seq_len).items():
         torch.manual_seed(seed)
         model = make().to(device)
-        fit(model, batches, steps)
+        runs[name] = Run(model, batches.at, **recipe(model), name=name, keep_in=keep_in)
+
+    # ### Training
+    # One after the other. Stop it when you like; run this cell again, and it goes on.
+    losses = {}
+    for name, run in runs.items():
+        run.train(steps)
 
         # The loss over the whole validation text, and a few lines that this model writes. Compare
         # the lines too: a loss is a mean, and hides what a model can't do at all.
-        losses[name] = evaluate(model, validation, seq_len)
-        sample = write(model, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8)
+        losses[name] = evaluate(run.model, validation, seq_len)
+        sample = write(run.model, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8)
         print(f"{name}: validation loss {losses[name]:.3f}\n{sample}\n")
 
     # ### The losses

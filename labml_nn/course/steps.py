@@ -5,7 +5,7 @@ summary: Every model of the course and how it is trained, from a table of pairs 
 ---
 
 **In:** the size of the vocabulary. **Out:** for each step of the [course](__init__.py) that trains
-a model, a function that makes it and one that trains it.
+a model, a function that makes it, and its recipe: what the loop gets besides the batches.
 
 From the mean of the past on, one thing changes from each model to the next, but for the first
 layer, which brings three parts, and the last step, which brings many:
@@ -19,6 +19,7 @@ ten times as high.) Then the model stays, and the recipe changes. The last step 
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -33,35 +34,43 @@ from labml_nn.transformers.modern.experiment import muon_and_adamw
 from labml_nn.transformers.modern.model import ModernTransformer
 from labml_nn.transformers.positional_encoding import PositionalEncoding
 
-# It gets the model, the batches and the number of steps.
-Fit = Callable[[nn.Module, RandomWindows, int], None]
+# From a model to what the loop takes besides the batches.
+Recipe = Callable[[nn.Module], dict[str, Any]]
 
 
-def fit_plainly(model: nn.Module, batches: RandomWindows, steps: int, rate: float = 3e-3) -> None:
+def plain_recipe(model: nn.Module, rate: float = 3e-3) -> dict[str, Any]:
     r"""
     ## Without a recipe
     """
     # The simplest training that there is: one rate, which is too high at the beginning and at the
     # end, and gradients that are not clipped.
     constant = {"schedule": lambda step, steps: 1.0, "clip": lambda model: None}
-    train(model, batches.at, [adamw(model, rate)], steps, **constant)
+    return {"optimizers": [adamw(model, rate)], **constant}
 
 
-def fit_by_recipe(model: nn.Module, batches: RandomWindows, steps: int) -> None:
+def classic_recipe(model: nn.Module) -> dict[str, Any]:
     r"""
-    ## With the classic recipe
+    ## The classic recipe
     """
     # The same optimizer with the same highest rate. The rate rises, then falls, and long gradients
     # are clipped.
-    train(model, batches.at, [adamw(model)], steps)
+    return {"optimizers": [adamw(model)]}
 
 
-def fit_modern(model: nn.Module, batches: RandomWindows, steps: int) -> None:
+def modern_recipe(model: nn.Module) -> dict[str, Any]:
     r"""
-    ## With the modern recipe
+    ## The modern recipe
     """
     # Muon for the matrices of the layers, AdamW for the rest, and a straight line to zero.
-    train(model, batches.at, muon_and_adamw(model), steps, schedule=linear)
+    return {"optimizers": muon_and_adamw(model), "schedule": linear}
+
+
+def fit(model: nn.Module, batches: RandomWindows, steps: int, recipe: Recipe) -> None:
+    r"""
+    ## Training
+    """
+    # The same loop for all.
+    train(model, batches.at, steps=steps, **recipe(model))
 
 
 def table_of_pairs(n_vocab: int) -> nn.Module:
@@ -77,7 +86,7 @@ def table_of_pairs(n_vocab: int) -> nn.Module:
 
 def steps_of_course(
     n_vocab: int, d_model: int = 128, heads: int = 4, seq_len: int = 64
-) -> dict[str, tuple[Callable[[], nn.Module], Fit]]:
+) -> dict[str, tuple[Callable[[], nn.Module], Recipe]]:
     r"""
     ## The steps
     """
@@ -108,20 +117,20 @@ def steps_of_course(
 
     # The logits of the table have a long way to go, and each step moves them by one rate at most.
     table = partial(table_of_pairs, n_vocab)
-    fit_table = partial(fit_plainly, rate=0.03)
+    table_recipe = partial(plain_recipe, rate=0.03)
     return {
-        "A learned table of pairs": (table, fit_table),
+        "A learned table of pairs": (table, table_recipe),
         # What looks back once.
-        "The mean of the past": (one_look(MeanOfThePast, positions=False), fit_plainly),
-        "One head": (one_look(one_head, positions=False), fit_plainly),
-        "One head, with positions": (one_look(one_head, positions=True), fit_plainly),
-        "Many heads": (one_look(many_heads, positions=True), fit_plainly),
+        "The mean of the past": (one_look(MeanOfThePast, positions=False), plain_recipe),
+        "One head": (one_look(one_head, positions=False), plain_recipe),
+        "One head, with positions": (one_look(one_head, positions=True), plain_recipe),
+        "Many heads": (one_look(many_heads, positions=True), plain_recipe),
         # Then whole layers, and better training of the same model.
-        "One transformer layer": (one_layer, fit_plainly),
-        "Four layers": (four_layers, fit_plainly),
-        "The classic recipe": (four_layers, fit_by_recipe),
+        "One transformer layer": (one_layer, plain_recipe),
+        "Four layers": (four_layers, plain_recipe),
+        "The classic recipe": (four_layers, classic_recipe),
         # What has come since.
-        "The modern parts": (modern, fit_modern),
+        "The modern parts": (modern, modern_recipe),
     }
 
 
@@ -155,10 +164,10 @@ def example(
     # Each model starts from the same seed and makes one step. Between them nothing is shared: each
     # call of the first function makes new weights.
     logits = []
-    for make, fit in steps_of_course(n_vocab, 8 * n_pairs, 4, seq_len).values():
+    for make, recipe in steps_of_course(n_vocab, 8 * n_pairs, 4, seq_len).values():
         torch.manual_seed(1)
         model = make()
-        fit(model, batches, 1)
+        fit(model, batches, 1, recipe)
         # The loss over the text, and the logits of a batch, `[seq_len, batch_size, n_vocab]`.
         evaluate(model, text, seq_len)
         logits.append(model(batches.at(0)[0]))

@@ -47,6 +47,7 @@ from labml_nn.encoders.masked_model import MaskedModel
 from labml_nn.encoders.masked_tokens import MaskTokenizer
 from labml_nn.training.data import CharTokenizer, prepare
 from labml_nn.training.loop import adamw, train
+from labml_nn.training.run import Run
 from labml_nn.transformers.basic.autoregressive_experiment import read_text
 
 # What the training loop takes: the inputs and targets of a step.
@@ -75,21 +76,24 @@ def labelled_batches(
     return batch_at
 
 
+def label_gradients(model: nn.Module, tokens: Tensor, labels: Tensor) -> Tensor:
+    r"""
+    ## Gradients of a batch of sentences
+    """
+    # One prediction for each sentence, and not for each position.
+    loss = F.cross_entropy(model(tokens), labels)
+
+    # The encoder's weights have gradients as well, so it changes with the classifier.
+    loss.backward()
+    return loss.detach()
+
+
 def fine_tune(model: Classifier, batch_at: BatchAt, steps: int) -> list[float]:
     r"""
     ## Fine-tuning
 
     Returns the loss of each step, in nats a sentence.
     """
-
-    def gradients(model: nn.Module, tokens: Tensor, labels: Tensor) -> Tensor:
-        # One prediction for each sentence, and not for each position.
-        loss = F.cross_entropy(model(tokens), labels)
-
-        # The encoder's weights have gradients as well, so it changes with the classifier.
-        loss.backward()
-        return loss.detach()
-
     # The loop of the other lessons, at its usual learning rate. What it usually has as a loss is a
     # mean over positions, so it gets the function above in its place. Each loss is kept, to be
     # drawn.
@@ -99,7 +103,7 @@ def fine_tune(model: Classifier, batch_at: BatchAt, steps: int) -> list[float]:
         batch_at,
         [adamw(model)],
         steps,
-        gradients=gradients,
+        gradients=label_gradients,
         after_step=lambda step, loss: losses.append(loss.item()),
     )
     return losses
@@ -121,23 +125,32 @@ def share_right(model: Classifier, tokenizer: MaskTokenizer, asked: Sequence[Lab
 
 
 def notebook(
-    corpus: str = "shakespeare", steps: int = 600, fine_tuning_steps: int = 120, seed: int = 1
+    corpus: str = "shakespeare",
+    steps: int = 600,
+    fine_tuning_steps: int = 120,
+    seed: int = 1,
+    keep_in: str = "",
 ) -> None:
     r"""
     ## In a notebook
 
-    `steps` of filling gaps, then those of finding questions, twice: half a minute of one core.
+    `steps` of filling gaps, then those of finding questions, twice. `keep_in` is a folder to keep
+    the models in, on your Drive if that is mounted.
     """
-    # ### An encoder that has filled gaps
+    # ### An encoder that fills gaps
     # As in [the experiment before](experiment.py). The last tenth of the text is held out for both
-    # tasks.
+    # tasks. With the model comes its [run](../training/run.py). To start from scratch, run this
+    # cell again.
     letters, training, validation = prepare(read_text(corpus), SEQ_LEN)
     tokenizer = MaskTokenizer(letters)
     torch.manual_seed(seed)
     model = MaskedModel(small_encoder(len(tokenizer)), bias=False)
-    train(model, masked_batches(training, tokenizer, seed, rate=0.4), [adamw(model)], steps)
+    gaps = masked_batches(training, tokenizer, seed, rate=0.4)
+    filling = Run(model, gaps, [adamw(model)], name="gaps", keep_in=keep_in)
 
-    # Its loss in gaps of text that it hasn't seen.
+    # Stop it when you like; run this cell again, and it goes on. Then its loss in gaps of text that
+    # it hasn't seen.
+    filling.train(steps)
     _, inputs, targets = held_out_gaps(validation, tokenizer)
     print(f"validation loss {loss_in_gaps(model, inputs, targets):.3f} in gaps")
 
@@ -148,22 +161,32 @@ def notebook(
     print(f"{len(taught)} sentences have labels, and {len(asked)} are asked about")
 
     # ### Two starts
-    # The same training, for the encoder from above and for one whose weights are drawn now. Each
-    # curve begins near $\ln 2$, the loss of guessing.
+    # The same training, for the encoder from above and for one whose weights are drawn now. Copies
+    # are trained, so that you can go on with the model. To start from scratch, run this cell again.
+    torch.manual_seed(seed)
+    starts = {"pretrained": model.encoder, "from scratch": small_encoder(len(tokenizer))}
+    runs = {}
+    for name, encoder in starts.items():
+        # Both see the same sentences in the same order. So what differs in their answers comes from
+        # the weights that they begin with.
+        classifier = Classifier(deepcopy(encoder), tokenizer.pad)
+        batch_at = labelled_batches(taught, tokenizer, seed)
+        how = {"gradients": label_gradients, "name": name, "keep_in": keep_in}
+        runs[name] = Run(classifier, batch_at, [adamw(classifier)], **how)
+
+    # A lower loss isn't enough: sentences can be learned by heart. What counts is the share of
+    # right answers about others.
+    for name, run in runs.items():
+        run.train(fine_tuning_steps)
+        print(f"{name}: {share_right(run.model, tokenizer, asked):.3f} are right")
+
+    # ### The losses
+    # Each curve begins near $\ln 2$, the loss of guessing.
     import matplotlib.pyplot as plt
 
-    starts = {"pretrained": model.encoder, "from scratch": small_encoder(len(tokenizer))}
-    for name, encoder in starts.items():
-        # A copy is trained, so that you can go on with the model.
-        classifier = Classifier(deepcopy(encoder), tokenizer.pad)
-
-        # Both see the same sentences in the same order.
-        batch_at = labelled_batches(taught, tokenizer, seed)
-        plt.plot(fine_tune(classifier, batch_at, fine_tuning_steps), label=name)
-
-        # A lower loss isn't enough: sentences can be learned by heart. What counts is the share of
-        # right answers about others.
-        print(f"{name}: {share_right(classifier, tokenizer, asked):.3f} are right")
+    for name, run in runs.items():
+        # A step has the same sentences for both, so the curves can be compared.
+        plt.plot(run.losses, label=name)
     plt.gca().set(xlabel="step", ylabel="loss, nats a sentence")
     plt.legend()
     plt.show()

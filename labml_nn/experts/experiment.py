@@ -37,7 +37,9 @@ from labml_nn.experts.balancing import (
 )
 from labml_nn.experts.mixture import Mixture, Router
 from labml_nn.training.data import RandomWindows, fixed_windows, prepare
+from labml_nn.training.device import choose_device
 from labml_nn.training.loop import adamw, evaluate, gradients, train
+from labml_nn.training.run import Run
 from labml_nn.transformers.basic.autoregressive_experiment import read_text
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from labml_nn.transformers.fused_attention import FusedAttention
@@ -140,26 +142,26 @@ def held_out_load(model: nn.Module, tokens: Tensor, seq_len: int, n_windows: int
     return torch.stack([load(router) for router in routers(model)])
 
 
-def notebook(corpus: str = "shakespeare", steps: int = 400, seed: int = 1) -> None:
+def notebook(
+    corpus: str = "shakespeare", steps: int = 400, seed: int = 1, keep_in: str = ""
+) -> None:
     r"""
     ## In a notebook
 
-    Three models of 400 steps take about half a minute on one core.
+    Three models of 400 steps. `keep_in` is a folder to keep them in, on your Drive if that is
+    mounted.
     """
-    # ### The text
+    # ### The text and the models
     # The same batches for all three, 16 windows of 64 characters each. So a batch is 1,024 tokens,
-    # with two choices each, and an equal share of them is 128 for each expert.
+    # with two choices each, and an equal share of them is 128 for each expert. The models start
+    # from the same weights. With each comes its [run](../training/run.py). To start from scratch,
+    # run this cell again.
     seq_len = 64
-    batch_size = 16
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    batches = RandomWindows(training.to(device), seq_len, batch_size, seed)
-
-    # ### Training
-    # They start from the same weights. Only the balancing differs, and with the bias the scores are
-    # sigmoids.
-    loads = {}
-    for way, (router, _, _) in WAYS.items():
+    batches = RandomWindows(training, seq_len, 16, seed)
+    device = choose_device()
+    runs = {}
+    for way, (router, gradients_of_batch, balance) in WAYS.items():
         # The seed is set for each, so that all draw the same numbers.
         torch.manual_seed(seed)
         model = small_model(
@@ -167,12 +169,23 @@ def notebook(corpus: str = "shakespeare", steps: int = 400, seed: int = 1) -> No
             seq_len,
             lambda router=router: Mixture(D_MODEL, D_FF, N_EXPERTS, N_ACTIVE, router=router),
         ).to(device)
-        fit_balanced(way, model, batches, steps)
+
+        # Only the balancing differs, and with the bias the scores are sigmoids. The bias moves
+        # after each step.
+        after_step = lambda step, loss, model=model, balance=balance: balance(model)  # noqa: E731
+        how = {"gradients": gradients_of_batch, "after_step": after_step}
+        runs[way] = Run(model, batches.at, [adamw(model)], name=way, keep_in=keep_in, **how)
+
+    # ### Training
+    # Stop it when you like; run this cell again, and it goes on.
+    loads = {}
+    for way, run in runs.items():
+        run.train(steps)
 
         # The loss over the whole validation text, and the greatest load of each layer. 1 would be
         # perfect balance; compare both numbers, since balance alone is no aim.
-        loads[way] = held_out_load(model, validation, seq_len)
-        print(f"{way}: validation loss {evaluate(model, validation, seq_len):.3f}")
+        loads[way] = held_out_load(run.model, validation, seq_len)
+        print(f"{way}: validation loss {evaluate(run.model, validation, seq_len):.3f}")
         most = ", ".join(f"{one:.2f}" for one in loads[way].amax(dim=1).tolist())
         print(f"greatest load in each layer: {most}")
 

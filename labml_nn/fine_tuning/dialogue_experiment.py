@@ -20,6 +20,7 @@ answer. (Some are [easier](facts.py#example) than others: the opposites of taugh
 
 import random
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 
 import torch
 import torch.nn.functional as F
@@ -36,7 +37,8 @@ from labml_nn.fine_tuning.facts import (
 )
 from labml_nn.fine_tuning.packing import PackedTransformer, answer, pack
 from labml_nn.training.data import RandomWindows
-from labml_nn.training.loop import adamw, train
+from labml_nn.training.loop import adamw
+from labml_nn.training.run import Run
 from labml_nn.training.sampling import Choose, greedy, write
 from labml_nn.transformers.fused_attention import FusedAttention
 
@@ -127,31 +129,33 @@ def ask(
     return answer(model, tokenizer, questions, 40, SEQ_LEN, choose, generator)
 
 
-def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> None:
+def notebook(
+    steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1, keep_in: str = ""
+) -> None:
     r"""
     ## In a notebook
 
-    `steps` of reading, then those of fine-tuning. Together less than two minutes of one core.
+    `steps` of reading, then those of fine-tuning. `keep_in` is a folder to keep the models in, on
+    your Drive if that is mounted.
     """
     # ### Reading
     # All facts are in the text. Half of them will be in the dialogues, too. The seed decides the
-    # first weights and the batches.
+    # first weights and the batches. With the model comes its [run](../training/run.py). To start
+    # from scratch, run this cell again.
     facts = all_facts()
     taught, held_out = split_facts(facts)
     text = text_to_read(facts)
     tokenizer = ChatTokenizer(text)
     print(text[:400])
     torch.manual_seed(seed)
-    model = small_model(tokenizer)
+    reader = small_model(tokenizer)
+    texts = text_batches(tokenizer.encode(text), seed)
+    reading = Run(reader, texts, [adamw(reader)], name="reading", keep_in=keep_in)
 
-    def progress(step: int, loss: Tensor) -> None:
-        # The loss stays well above zero: which fact a question will be about nobody can know. The
-        # letters of an answer are another matter.
-        if step % max(1, steps // 5) == 0:
-            print(f"step {step:5,}  loss {loss.item():.3f}")
-
-    batch_at = text_batches(tokenizer.encode(text), seed)
-    train(model, batch_at, [adamw(model)], steps, after_step=progress)
+    # The loss stays well above zero: which fact a question will be about nobody can know. The
+    # letters of an answer are another matter. Stop it when you like; run this cell again, and it
+    # goes on.
+    reading.train(steps)
 
     # ### The failure
     # The model can complete each statement, so it knows the facts. After a question it mostly
@@ -159,25 +163,25 @@ def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> N
     for fact in held_out[:3]:
         for prompt in (fact.sentence.removesuffix(fact.short), f"{fact.question} "):
             # The likeliest letters, so that nothing is left to a random draw.
-            print(write(model, tokenizer, prompt, 40, SEQ_LEN, temperature=0.0))
+            print(write(reader, tokenizer, prompt, 40, SEQ_LEN, temperature=0.0))
 
     # ### Fine-tuning
-    # Dialogues about the first half of the facts. Now and then we ask about all of them.
-    shares: dict[int, list[float]] = {}
-    every = max(1, fine_tuning_steps // 4)
-
-    def measure(step: int, loss: Tensor) -> None:
-        if step % every == 0:
-            # Letter for letter; “lime.” is wrong. A model that has learned the form alone gets
-            # nothing.
-            halves = (taught, held_out)
-            shares[step] = [share_right(half, ask(model, tokenizer, half)) for half in halves]
-
-    # The same loop, with other batches and another rate. It needs nothing new: ignored targets are
-    # left out of its mean already.
+    # Dialogues about the first half of the facts, for a copy of the reader: run this cell again,
+    # and it is the reader once more. The same loop, with other batches and another rate. It needs
+    # nothing new: ignored targets are left out of its mean already.
+    model = deepcopy(reader)
     batch_at = packed_batches(tokenizer, taught, seed)
     optimizers = [adamw(model, FINE_TUNING_RATE)]
-    train(model, batch_at, optimizers, fine_tuning_steps, after_step=measure)
+    answering = Run(model, batch_at, optimizers, name="answering", keep_in=keep_in)
+
+    # Four times we ask about all of them.
+    def ask_all() -> list[float]:
+        # Letter for letter; “lime.” is wrong. A model that has learned the form alone gets
+        # nothing.
+        return [share_right(half, ask(model, tokenizer, half)) for half in (taught, held_out)]
+
+    answering.train(fine_tuning_steps, ask_all, times=4)
+    shares = answering.seen
 
     # ### Right answers
     # Those about held-out facts come from what the model has read. No curve begins at zero steps:

@@ -16,13 +16,16 @@ after [300](../../results/lora.json#values.steps) steps of fine-tuning with each
 """
 
 import string
+from copy import deepcopy
 
 import torch
 from torch import Tensor, nn
 
 from labml_nn.fine_tuning.lora import adapt, adapter
 from labml_nn.training.data import CharTokenizer, RandomWindows
+from labml_nn.training.device import choose_device
 from labml_nn.training.loop import adamw, evaluate, train
+from labml_nn.training.run import Run
 from labml_nn.training.sampling import write
 from labml_nn.transformers.basic.autoregressive_experiment import read_text
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
@@ -72,29 +75,28 @@ def notebook(
     seed: int = 1,
     rank: int = 8,
     sample_length: int = 200,
+    keep_in: str = "",
 ) -> None:
     r"""
     ## In a notebook
 
-    Train the base model for `steps` steps, and adapt it twice, each time with half as many: about
-    two minutes on two cores. (The losses on this page are those of a base of 1,000 steps.)
+    Train the base model for `steps` steps, and adapt it twice, each time with half as many. (The
+    losses on this page are those of a base of 1,000 steps.) `keep_in` is a folder to keep the
+    models in, on your Drive if that is mounted.
     """
     # ### Two texts
     # The second one is short. That is the usual case: a large text for the base, a small one for
-    # the task. Both go where the model is, once and for all: the batches are cut out of them there,
-    # and a copy in each step would cost time.
+    # the task.
     seq_len = 64
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = choose_device()
     texts = read_text(corpus), read_text(second_corpus)
     if texts[0] == texts[1]:
         # Without a network both are PyTorch's source, and there is nothing to forget.
         raise SystemExit("Both texts are the same. Set `corpus` to the path of a file of yours.")
     tokenizer, parts = two_texts(texts[0], texts[1][:300_000])
     first, first_held, second, second_held = parts
-    first = first.to(device)
-    first_held = first_held.to(device)
-    second = second.to(device)
-    second_held = second_held.to(device)
+    batches = RandomWindows(first, seq_len, 12, seed)
+    more = RandomWindows(second, seq_len, 12, seed)
     found = {}
 
     # The loss on both texts; it is kept for the picture.
@@ -104,45 +106,55 @@ def notebook(
         print("{}: validation loss {:.3f} and {:.3f}".format(name, *found[name]))
 
     # ### The base model
-    # It learns the first text.
-    batches = RandomWindows(first, seq_len, 12, seed)
-    more = RandomWindows(second, seq_len, 12, seed)
-
-    # The seed decides on the first weights; the batches have it already.
+    # The seed decides on the first weights. With the model comes its [run](../training/run.py). To
+    # start from scratch, run this cell again.
     torch.manual_seed(seed)
     base = AutoregressiveTransformer(len(tokenizer)).to(device)
-    learn(base, batches, steps, 3e-3)
+    learning = Run(base, batches.at, [adamw(base, 3e-3)], name="base", keep_in=keep_in)
+
+    # It learns the first text. Stop it when you like; run this cell again, and it goes on.
+    learning.train(steps)
     report("base", base)
 
     # ### Full fine-tuning
-    # A second model of the same size, that starts where the first one is. It learns the second
-    # text, and forgets the first.
-    full = AutoregressiveTransformer(len(tokenizer)).to(device)
-    full.load_state_dict(base.state_dict())
-    learn(full, more, steps // 2, 3e-3)
+    # A copy, which starts where the base is.
+    full = deepcopy(base)
+    in_full = Run(full, more.at, [adamw(full, 3e-3)], name="full", keep_in=keep_in)
+
+    # It learns the second text, and forgets the first.
+    in_full.train(steps // 2)
     report("full", full)
 
     # ### LoRA
-    # The base itself, with adapters in all its linear layers. The rate is the best of the three
-    # that we tried for them, and so is that of full fine-tuning.
-    adapt(base, rank, alpha=8.0)
-    nothing = adapter(base)
-    learn(base, more, steps // 2, 1e-2)
-    report("LoRA", base)
+    # Another copy, with adapters in all its linear layers. Try other ranks: each starts from the
+    # base. The rate is the best of the three that we tried, and so is that of full fine-tuning.
+    torch.manual_seed(seed)
+    adapted = deepcopy(base)
+    adapt(adapted, rank, alpha=8.0)
+    nothing = adapter(adapted)
+    with_adapter = Run(
+        adapted, more.at, [adamw(adapted, 1e-2)], name=f"LoRA {rank}", keep_in=keep_in
+    )
+
+    # Only the adapters learn.
+    with_adapter.train(steps // 2)
+    report("LoRA", adapted)
 
     # What has to be kept for the second text, of one and of the other.
-    learned = adapter(base)
+    learned = adapter(adapted)
     for name, weights in (("the whole model", full.state_dict()), ("the adapter", learned)):
         print(f"{name}: {sum(one.numel() for one in weights.values()):,} numbers")
 
     # ### What it writes
-    # With the adapter Python, and without it Shakespeare: one model, two tasks.
+    # With the adapter Python, and without it Shakespeare: one model, two tasks. It is a copy, so
+    # that the adapter stays on in the one above.
+    writer = deepcopy(adapted)
     for weights in (learned, nothing):
-        base.load_state_dict(weights, strict=False)
-        print(write(base, tokenizer, "\n", sample_length, seq_len, temperature=0.8))
+        writer.load_state_dict(weights, strict=False)
+        print(write(writer, tokenizer, "\n", sample_length, seq_len, temperature=0.8))
 
     # Exactly the losses of the base: nothing is forgotten.
-    report("LoRA taken off", base)
+    report("LoRA taken off", writer)
 
     # ### The losses
     # Lower is better, on either text.

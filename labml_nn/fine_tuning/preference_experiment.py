@@ -21,9 +21,10 @@ keeps the model closer to its copy. ([Why fewer answers are right, and what to u
 instead](preference_experiment.py#example).)
 """
 
-import copy
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -47,7 +48,8 @@ from labml_nn.fine_tuning.facts import (
 )
 from labml_nn.fine_tuning.packing import PackedTransformer
 from labml_nn.fine_tuning.preferences import log_probabilities, preference_gradients
-from labml_nn.training.loop import adamw, train
+from labml_nn.training.loop import adamw
+from labml_nn.training.run import Run
 from labml_nn.training.sampling import draw
 
 
@@ -85,27 +87,21 @@ def pair_batches(
     return batch_at
 
 
-def prefer(
-    model: PackedTransformer,
-    batch_at: BatchAt,
-    steps: int,
-    beta: float,
-    after_step: Callable[[int, Tensor], bool | None] = lambda step, loss: None,
-) -> None:
+def preference_recipe(model: PackedTransformer, beta: float) -> dict[str, Any]:
     r"""
     ## Training on pairs
 
-    The loop is the same, with another loss.
+    What the [loop](../training/loop.py#train) gets besides the batches. It is the same loop, with
+    another loss.
     """
     # The copy is made before the first step. It has no dropout and no gradients. So there are two
     # models in memory now: that is the price of the reference.
-    reference = copy.deepcopy(model).eval().requires_grad_(False)
-    gradients = preference_gradients(reference, beta)
+    reference = deepcopy(model).eval().requires_grad_(False)
 
     # Half the rate of fine-tuning. The loss of a pair can always fall further, so what ends this
     # training is the number of steps.
     optimizers = [adamw(model, rate=1e-4)]
-    train(model, batch_at, optimizers, steps, gradients=gradients, after_step=after_step)
+    return {"optimizers": optimizers, "gradients": preference_gradients(reference, beta)}
 
 
 def share_short(answers: Sequence[str]) -> float:
@@ -125,30 +121,41 @@ def notebook(
     preference_steps: int = 40,
     beta: float = 0.1,
     seed: int = 1,
+    keep_in: str = "",
 ) -> None:
     r"""
     ## In a notebook
 
-    Reading, fine-tuning, and then the pairs. Less than three minutes of one core.
+    Reading, fine-tuning, and then the pairs. `keep_in` is a folder to keep the models in, on your
+    Drive if that is mounted.
     """
     # ### A model that answers
-    # As in [the experiment before](dialogue_experiment.py). It answers in both ways, as its
-    # dialogues did.
+    # As in [the experiment before](dialogue_experiment.py). First it reads. With the model comes
+    # its [run](../training/run.py). To start from scratch, run this cell again.
     facts = all_facts()
     taught, held_out = split_facts(facts)
     text = text_to_read(facts)
     tokenizer = ChatTokenizer(text)
     torch.manual_seed(seed)
-    model = small_model(tokenizer)
-    train(model, text_batches(tokenizer.encode(text), seed), [adamw(model)], steps)
+    reader = small_model(tokenizer)
+    texts = text_batches(tokenizer.encode(text), seed)
+    reading = Run(reader, texts, [adamw(reader)], name="reading", keep_in=keep_in)
 
-    # Nothing is measured on the way.
-    batch_at = packed_batches(tokenizer, taught, seed)
-    train(model, batch_at, [adamw(model, FINE_TUNING_RATE)], fine_tuning_steps)
+    # Stop it when you like; run this cell again, and it goes on.
+    reading.train(steps)
+
+    # A copy learns to answer, in both ways, as its dialogues do.
+    before = deepcopy(reader)
+    dialogues = packed_batches(tokenizer, taught, seed)
+    optimizers = [adamw(before, FINE_TUNING_RATE)]
+    answering = Run(before, dialogues, optimizers, name="answering", keep_in=keep_in)
+
+    # So few steps that nothing is measured on the way.
+    answering.train(fine_tuning_steps)
 
     # ### Before
     # Drawn, since the likeliest answer hides how likely the other way is.
-    def look() -> None:
+    def look(model: PackedTransformer) -> None:
         # The same random numbers each time, so that a difference is one of the model.
         given = ask(model, tokenizer, held_out, draw, torch.Generator().manual_seed(seed))
         print(f"drawn answers: {share_short(given):.2f} are short, such as {given[:4]}")
@@ -158,22 +165,27 @@ def notebook(
         likeliest = ask(model, tokenizer, held_out)
         print(f"likeliest answers: {share_right(held_out, likeliest):.2f} are right")
 
-    look()
+    look(before)
 
     # ### Pairs
     # Those of taught facts are trained on, and those of held-out facts looked at, so that what is
-    # measured was never a target.
-    curves: list[list[float]] = []
+    # measured was never a target. A copy of the model from above learns: run this cell again, and
+    # it is that model once more.
+    model = deepcopy(before)
+    batch_at = pair_batches(tokenizer, taught, seed)
+    how = {"name": "pairs", "keep_in": keep_in}
+    run = Run(model, batch_at, **preference_recipe(model, beta), **how)
     watched = pairs(tokenizer, held_out)
 
-    def measure(step: int, loss: Tensor) -> None:
-        # Chosen answers are the first half of the columns. No gradients are needed here, and the
-        # training goes on as if nobody had looked.
+    # Chosen answers are the first half of the columns. They are looked at after each step.
+    def log_likely() -> list[float]:
+        # No gradients are needed here, and the training goes on as if nobody had looked.
         with torch.no_grad():
             chosen, rejected = log_probabilities(model, *watched).chunk(2)
-        curves.append([chosen.mean().item(), rejected.mean().item()])
+        return [chosen.mean().item(), rejected.mean().item()]
 
-    prefer(model, pair_batches(tokenizer, taught, seed), preference_steps, beta, measure)
+    run.train(preference_steps, log_likely, times=preference_steps)
+    curves = list(run.seen.values())
 
     # ### What the pairs have done
     # Both kinds of answers can become less likely, as long as the rejected ones do so faster. And
@@ -186,7 +198,7 @@ def notebook(
     plt.legend()
     plt.show()
 
-    look()
+    look(model)
     print(f"validation loss of chosen answers {-curves[-1][0]:.3f} nats each")
 
 

@@ -21,6 +21,7 @@ same letters. Of the images with two different digits, it gives
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -30,6 +31,7 @@ from labml_nn.images.clip import CLIP, TextEncoder, contrastive_loss
 from labml_nn.images.digits import Pairs, caption, digits_at
 from labml_nn.images.vit import ViT
 from labml_nn.training.loop import adamw, train
+from labml_nn.training.run import Run
 from labml_nn.transformers.fused_attention import FusedAttention
 from labml_nn.transformers.mha import MultiHeadAttention
 
@@ -123,22 +125,27 @@ def looks(model: nn.Sequential, images: Tensor, size: int = 2) -> Tensor:
     return weights.T.unflatten(1, (8 // size, -1))
 
 
-def notebook(steps: int = 800, seed: int = 1) -> None:
+def notebook(steps: int = 800, seed: int = 1, keep_in: str = "") -> None:
     r"""
     ## In a notebook
 
-    Both models together take about half a minute of one core.
+    Two models, one after the other. `keep_in` is a folder to keep them in, on your Drive if that is
+    mounted.
     """
     # ### Digits
-    # New digits in each step, and 2,000 others to measure with: no training has the seed 0.
+    # New digits in each step. With the model comes its [run](../training/run.py). To start from
+    # scratch, run this cell again.
     torch.manual_seed(seed)
-    model = classifier()
-    train(
-        model, lambda step: digits_at(step, seed), [adamw(model)], steps, gradients=digit_gradients
-    )
+    reader = classifier()
+    how = {"gradients": digit_gradients, "name": "digits", "keep_in": keep_in}
+    reading = Run(reader, partial(digits_at, seed=seed), [adamw(reader)], **how)
+
+    # Stop it when you like; run this cell again, and it goes on. There are 2,000 other digits to
+    # measure with: no training has the seed 0.
+    reading.train(steps)
     images, digits = digits_at(0, seed=0, batch_size=2000)
     with torch.no_grad():
-        loss, right = judge(model(images), digits)
+        loss, right = judge(reader(images), digits)
     print(f"digits: validation loss {loss:.3f}, right {right:.3f}")
 
     # ### Where it looks
@@ -146,7 +153,7 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     import matplotlib.pyplot as plt
 
     _, axes = plt.subplots(2, 8)
-    for column, weights in enumerate(looks(model, images[:8]).tolist()):
+    for column, weights in enumerate(looks(reader, images[:8]).tolist()):
         axes[0, column].imshow(images[column].tolist(), cmap="gray_r")
         axes[1, column].imshow(weights, cmap="gray_r")
     plt.show()
@@ -154,13 +161,17 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     # ### Images and words
     # Each step shows 64 images and their captions.
     pairs = Pairs(seed)
-    model = image_and_text_model(pairs)
-    train(model, pairs.at, [adamw(model)], steps, gradients=pair_gradients)
+    torch.manual_seed(seed)
+    namer = image_and_text_model(pairs)
+    how = {"gradients": pair_gradients, "name": "pairs", "keep_in": keep_in}
+    naming = Run(namer, pairs.at, [adamw(namer)], **how)
 
-    # Which of all 110 captions is nearest? For those of training, and for the twelve others.
-    images, numbers = pairs.held_out()
+    # After training: which of all 110 captions is nearest? For those of training, and for the
+    # twelve others.
+    naming.train(steps)
+    scenes, numbers = pairs.held_out()
     with torch.no_grad():
-        logits = model(images, pairs.texts)
+        logits = namer(scenes, pairs.texts)
     for name, part in (("seen", ~pairs.unseen), ("new", pairs.unseen)):
         # `part` has a number for each caption, `numbers` a caption for each image.
         loss, right = judge(logits[part[numbers]], numbers[part[numbers]])
@@ -178,7 +189,7 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     # The five of 2,200 images that are nearest to words that were in no training batch.
     _, axes = plt.subplots(1, 5)
     for column, place in enumerate(logits[:, 77].topk(5).indices.tolist()):
-        axes[column].imshow(images[place].tolist(), cmap="gray_r")
+        axes[column].imshow(scenes[place].tolist(), cmap="gray_r")
     plt.suptitle(caption(*pairs.scenes[77].tolist()))
     plt.show()
 

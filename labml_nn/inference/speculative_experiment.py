@@ -29,40 +29,29 @@ temperature 1.)
 temperatures](../../results/speculative.json#tables.temperatures)
 """
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-
 import torch
 from torch import Tensor
 
+from labml_nn.inference.compare_drafts import Make, compare
 from labml_nn.inference.prompt_lookup import CountedLetters, PromptLookup
 from labml_nn.inference.rewind import RewindingTransformer
-from labml_nn.inference.speculative import Draft, Propose, next_logits, speculate
+from labml_nn.inference.speculative import Draft, next_logits, speculate
 from labml_nn.training.counting import BackOff
-from labml_nn.training.data import CharTokenizer, prepare
-from labml_nn.training.loop import evaluate
-from labml_nn.transformers.basic.autoregressive_experiment import fit, read_text
+from labml_nn.training.data import CharTokenizer, RandomWindows, prepare
+from labml_nn.training.loop import adamw, evaluate
+from labml_nn.training.run import Run
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
-# From a temperature and a generator to a draft.
-Make = Callable[[float, torch.Generator], Propose]
 
-
-def train_writer(
-    tokens: Tensor, n_vocab: int, d_model: int, n_layers: int, seq_len: int, steps: int, seed: int
-) -> RewindingTransformer:
+def with_cache(model: AutoregressiveTransformer, *sizes: int) -> RewindingTransformer:
     r"""
-    ## Train a model, and give it a cache
+    ## Give a model a cache
+
+    `sizes` are what the model was made with.
     """
-    # The seed decides the first weights, and which windows it sees.
-    sizes = (n_vocab, d_model, 4, n_layers, 4 * d_model, seq_len)
-    torch.manual_seed(seed)
-    model = AutoregressiveTransformer(*sizes)
-
-    # Long windows, and few at a time: as many letters a step as twelve windows of 64.
-    fit(model, tokens, steps, seq_len, max(1, 768 // seq_len), seed)
-
-    # The same weights in a model that [goes back](rewind.py).
+    # The same weights, in a model that [goes back](rewind.py) where a guess was wrong. Both have
+    # the same names for them.
     writer = RewindingTransformer(*sizes).eval()
     writer.load_state_dict(model.state_dict())
     return writer
@@ -92,66 +81,53 @@ def make_drafts(
     }
 
 
-def compare(
-    target: RewindingTransformer,
-    drafts: Mapping[str, Make],
-    prompts: Sequence[Tensor],
-    n_tokens: int,
-    n_draft: int = 4,
-    temperature: float = 1.0,
-    seed: int = 1,
-) -> dict[str, tuple[float, float]]:
-    r"""
-    ## Compare drafts
-
-    The letters that each pass adds, and the letters a second, by the name of the draft.
-    """
-    found = {}
-    for name, make in drafts.items():
-        # The same seed for each. The texts still differ, since each draft uses the random numbers
-        # in its own way.
-        generator = torch.Generator().manual_seed(seed)
-
-        # What a draft has to prepare, such as its counts, it has prepared before the clock starts.
-        propose = make(temperature, generator)
-        added = []
-        start = time.perf_counter()
-
-        # A text of its own for each prompt, so the cache begins anew.
-        for prompt in prompts:
-            target.clear()
-            numbers = (n_tokens, n_draft, temperature)
-            added += speculate(target, propose, prompt, *numbers, generator)[1].tolist()
-
-        # The last pass of a text may have added more than was asked for, and that counts, too. The
-        # time is that of a clock, so let nothing else run.
-        seconds = time.perf_counter() - start
-
-        # Tokens for each pass of the target, and tokens in a second.
-        found[name] = (sum(added) / len(added), sum(added) / seconds)
-    return found
-
-
 def notebook(
-    corpus: str = "shakespeare", steps: int = 600, seed: int = 1, sample_length: int = 100
+    corpus: str = "shakespeare",
+    steps: int = 600,
+    seed: int = 1,
+    sample_length: int = 100,
+    keep_in: str = "",
 ) -> None:
     r"""
     ## In a notebook
 
-    Three minutes on two cores. Take `python` as the corpus, and prompt look-up finds a little more.
+    Take `python` as the corpus, and prompt look-up finds a little more. `keep_in` is a folder to
+    keep the models in, on your Drive if that is mounted.
     """
     # ### The text, and two models
     # The target has four layers, the draft a single one of half the width: a fourteenth of the
-    # weights. Both are trained on the same windows, for as many steps. A window has 256 letters, so
-    # that there is something to look up.
+    # weights. Both are trained on the same windows, three at a time. A window has 256 letters, so
+    # that there is something to look up. With each model comes its [run](../training/run.py). To
+    # start from scratch, run this cell again.
     seq_len = 256
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
-    target = train_writer(training, len(tokenizer), 128, 4, seq_len, steps, seed)
-    small = train_writer(training, len(tokenizer), 64, 1, seq_len, steps, seed)
-    for name, writer in (("target", target), ("draft", small)):
-        # Windows from different places have nothing in common, so no cache is of use here.
-        print(f"{name}: validation loss {evaluate(writer, validation, seq_len):.3f}")
-    drafts = make_drafts(small, tokenizer.decode(training), tokenizer)
+    n_vocab = len(tokenizer)
+    sizes = {
+        "target": (n_vocab, 128, 4, 4, 512, seq_len),
+        "draft": (n_vocab, 64, 4, 1, 256, seq_len),
+    }
+    runs = {}
+    for name, numbers in sizes.items():
+        # The seed decides the first weights, and which windows are seen. Three windows of 256
+        # letters are as many letters as twelve of 64.
+        torch.manual_seed(seed)
+        model = AutoregressiveTransformer(*numbers)
+        batches = RandomWindows(training, seq_len, 3, seed)
+        runs[name] = Run(model, batches.at, [adamw(model)], name=name, keep_in=keep_in)
+
+    # ### Training
+    # For as many steps. Stop it when you like; run this cell again, and it goes on.
+    for run in runs.values():
+        run.train(steps)
+
+    # Windows from different places have nothing in common, so no cache is of use for the loss.
+    writers = {}
+    for name, run in runs.items():
+        # In the place of a model that was trained, one that writes.
+        writers[name] = with_cache(run.model, *sizes[name])
+        print(f"{name}: validation loss {evaluate(writers[name], validation, seq_len):.3f}")
+    target = writers["target"]
+    drafts = make_drafts(writers["draft"], tokenizer.decode(training), tokenizer)
 
     # ### The drafts
     # Eight texts go on from 128 letters each, which are spread over the validation text.
@@ -193,8 +169,8 @@ def example(n_text: int = 7, n_tokens: int = 5, n_draft: int = 3, n_vocab: int =
     r"""
     ## Example
 
-    Both models are trained for one step. They still predict all letters about equally, so they
-    agree, and most guesses of the transformer are kept. That says nothing about trained models.
+    Neither model is trained. They predict all letters about equally, so they agree, and most
+    guesses of the transformer are kept. That says nothing about trained models.
 
     ### Exercises
 
@@ -214,15 +190,17 @@ def example(n_text: int = 7, n_tokens: int = 5, n_draft: int = 3, n_vocab: int =
     """
     # An alphabet over and over.
     text = "".join(chr(97 + index % (n_vocab - 1)) for index in range(20 * n_vocab))
-    tokenizer, training, validation = prepare(text, n_text)
+    tokenizer, _, validation = prepare(text, n_text)
 
     # Room for the prompt, what is asked for, and the guesses of the last pass.
     n_vocab = len(tokenizer)
     context = n_text + n_tokens + n_draft
 
-    # One step of training each, for the shapes.
-    target = train_writer(training, n_vocab, 8, 2, context, 1, 1)
-    small = train_writer(training, n_vocab, 4, 1, context, 1, 1)
+    # Two models and their weights as they begin, which is enough for the shapes.
+    sizes = (n_vocab, 8, 4, 2, 32, context)
+    target = with_cache(AutoregressiveTransformer(*sizes), *sizes)
+    sizes = (n_vocab, 4, 4, 1, 16, context)
+    small = with_cache(AutoregressiveTransformer(*sizes), *sizes)
     drafts = make_drafts(small, text, tokenizer)
 
     # All drafts, for one short text.

@@ -38,6 +38,7 @@ from labml_nn.inside.induction import (
 )
 from labml_nn.inside.patching import knock_out
 from labml_nn.training.loop import adamw, train
+from labml_nn.training.run import Run
 
 
 def fit(
@@ -92,38 +93,30 @@ def measure(model: AttentionOnly, inputs: Tensor, targets: Tensor) -> tuple[floa
     ])  # fmt: skip
 
 
-def notebook(steps: int = 600, seed: int = 1) -> None:
+def notebook(steps: int = 600, seed: int = 1, keep_in: str = "") -> None:
     r"""
     ## In a notebook
 
-    600 steps take about ten seconds.
+    600 steps. `keep_in` is a folder to keep the model in, on your Drive if that is mounted.
     """
-    # ### Training
+    # ### The model
+    # The seed decides on the first weights and on the sequences of the training. With the model
+    # comes its [run](../training/run.py). To start from scratch, run this cell again.
+    torch.manual_seed(seed)
+    model = AttentionOnly()
+    training = Run(model, RepeatedParts(seed=seed).at, [adamw(model, 0.01)], keep_in=keep_in)
+
     # 200 sequences that the model doesn't see in training: their seed is another one.
     held_out = RepeatedParts(batch_size=200, seed=0).at(0)
 
-    # The seed decides on the first weights and on the sequences of the training.
-    torch.manual_seed(seed)
-    model = AttentionOnly()
+    # Sixty times: the loss where sequences repeat, and the best induction score.
+    def look() -> list[float]:
+        now, _, scores = measure(model, *held_out)
+        return [now, scores[1].max().item()]
 
-    # What the picture shows.
-    steps_seen = []
-    losses = []
-    best = []
-
-    def after_step(step: int, loss: Tensor) -> None:
-        # Every tenth step: the loss where sequences repeat, and the best induction score.
-        if step % 10 == 0:
-            now, _, scores = measure(model, *held_out)
-
-            # As numbers, to be drawn.
-            steps_seen.append(step)
-            losses.append(now)
-            best.append(scores[1].max().item())
-
-    fit(model, RepeatedParts(seed=seed), steps, after_step)
-
-    # In the end, all scores.
+    # ### Training
+    # Stop it when you like; run this cell again, and it goes on. In the end, all scores.
+    training.train(steps, look, times=60)
     loss, right, scores = measure(model, *held_out)
     print(f"validation loss where sequences repeat {loss:.3f}, predicted {right:.1%}")
 
@@ -131,8 +124,8 @@ def notebook(steps: int = 600, seed: int = 1) -> None:
     # The loss falls while the score rises.
     import matplotlib.pyplot as plt
 
-    plt.plot(steps_seen, losses, label="loss where sequences repeat")
-    plt.plot(steps_seen, best, label="best induction score")
+    names = ["loss where sequences repeat", "best induction score"]
+    plt.plot(list(training.seen), list(training.seen.values()), label=names)
     plt.xlabel("step")
     plt.legend()
     plt.show()

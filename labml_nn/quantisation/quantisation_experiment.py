@@ -25,9 +25,10 @@ from torch import Tensor, nn
 from labml_nn.quantisation.gptq import gptq_weights
 from labml_nn.quantisation.groups import round_weights, to_four_bits
 from labml_nn.training.data import RandomWindows, prepare
-from labml_nn.training.loop import evaluate
+from labml_nn.training.loop import adamw, evaluate
+from labml_nn.training.run import Run
 from labml_nn.training.sampling import write
-from labml_nn.transformers.basic.autoregressive_experiment import fit, read_text
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
 
@@ -42,24 +43,33 @@ def n_bytes(model: nn.Module) -> int:
 
 
 def notebook(
-    corpus: str = "shakespeare", steps: int = 1000, seed: int = 1, sample_length: int = 200
+    corpus: str = "shakespeare",
+    steps: int = 1000,
+    seed: int = 1,
+    sample_length: int = 200,
+    keep_in: str = "",
 ) -> None:
     r"""
     ## In a notebook
 
-    Two to three minutes on two cores, most of them for training.
+    Most of the time is for training. `keep_in` is a folder to keep the model in, on your Drive if
+    that is mounted.
     """
     # ### A model
     # The classic transformer, trained as on
     # [its own page](../transformers/basic/autoregressive_experiment.py).
-    # The last tenth of the text is for validation.
+    # With it comes its [run](../training/run.py). To start from scratch, run this cell again.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
-
-    # The seed decides the first weights, and which windows are seen.
     torch.manual_seed(seed)
     model = AutoregressiveTransformer(len(tokenizer), 128, 4, 4, 512, seq_len)
-    fit(model, training, steps, seq_len, 12, seed)
+    batches = RandomWindows(training, seq_len, 12, seed)
+    run = Run(model, batches.at, [adamw(model)], keep_in=keep_in)
+
+    # ### Training
+    # Stop it when you like; run this cell again, and it goes on. The loss is over the whole
+    # validation text.
+    run.train(steps)
     print(f"validation loss {evaluate(model, validation, seq_len):.3f} in 32 bits")
 
     # ### Fewer bits

@@ -23,131 +23,44 @@ Large models learn to write longer and longer answers, with reasoning in them, a
 answer has seven tokens. [What did not help](grpo.py#example) is on the page of the method.
 """
 
-from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from labml_nn.reinforcement.grpo import group_advantages, grpo_loss, log_probabilities
 from labml_nn.reinforcement.imitation import (
     Sizes,
     answer,
-    imitate,
+    answer_gradients,
     measure,
     optimizer,
     solved_batches,
 )
-from labml_nn.reinforcement.signals import signals
-from labml_nn.reinforcement.verifier import (
-    Judge,
-    answer_mask,
-    draw_questions,
-    show,
-    verify,
-)
+from labml_nn.reinforcement.verifier import draw_questions, show, verify
+from labml_nn.reinforcement.written_batches import from_rewards
 from labml_nn.training.loop import train
+from labml_nn.training.run import Run
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
-from labml_nn.transformers.kv_cache import CachedTransformer
 
-# From questions, answers and rewards to advantages, one for each answer or one for each token.
-Advantages = Callable[[Tensor, Tensor, Tensor], Tensor]
-
-
-def in_groups(questions: Tensor, answers: Tensor, rewards: Tensor) -> Tensor:
-    r"""
-    ## Advantages of GRPO
-    """
-    # One for each answer. What [a critic](ppo.py) gives instead depends on questions and answers,
-    # so these are arguments here, too.
-    return group_advantages(rewards).flatten()
+# Gradients that are estimated from a few answers are noisy, so the rate is about a seventh of that
+# of imitation. It is the same for all trainings with rewards.
+RATE = 4e-4
 
 
 def improve(
-    model: nn.Module,
-    sizes: Sizes,
-    steps: int,
-    seed: int,
-    *,
-    judge: Judge = verify,
-    advantages: Advantages = in_groups,
-    clip: float = 0.2,
-    beta: float = 0.04,
-    fixed_length: bool = False,
-    updates: int = 1,
+    model: nn.Module, sizes: Sizes, steps: int, seed: int, **options: Any
 ) -> list[dict[str, float]]:
     r"""
     ## Reinforcement learning
 
-    The same training loop. What is new is where its batches come from: the model writes them.
-
-    * `judge` gives the rewards, and `advantages` what the loss makes of them
-    * `updates` is the number of steps that are made with the same answers
-    * the other arguments are those of [the loss](grpo.py#grpo_loss)
-
-    The result has a few numbers for each step.
+    The same training loop. What is new is where its batches come from: [the model writes
+    them](written_batches.py). `options` are those of the batches. The result has a few numbers for
+    each step.
     """
-    # The reference keeps the weights of the start. It is a second model in memory. With $\beta$ of
-    # zero the loss needs none; here it stays, for the curve of the distance.
-    reference = AutoregressiveTransformer(*sizes.of_model())
-    reference.load_state_dict(model.state_dict())
-
-    # Without a cache, writing would take more than half of the time. So a model with [a
-    # cache](../transformers/kv_cache.py) writes, with the same weights. Large trainings have a
-    # separate program for it.
-    writer = CachedTransformer(*sizes.of_model())
-    generator = torch.Generator().manual_seed(seed)
-
-    # What is known of the newest answers, and what happened in each step so far.
-    drawn: dict[str, Tensor] = {}
-    history: list[dict[str, float]] = []
-
-    def batch_at(step: int) -> tuple[Tensor, Tensor]:
-        if step % updates == 0:
-            # New questions, each as often as it is to be answered.
-            questions = draw_questions(sizes.n_digits, sizes.n_questions, generator)
-            questions = questions.repeat_interleave(sizes.n_answers, dim=1)
-
-            # The writer gets the newest weights, and forgets what it has read with others.
-            writer.load_state_dict(model.state_dict())
-            writer.clear()
-            answers = answer(writer, questions, generator=generator)
-
-            # A row of rewards for each question: the answers of a row are compared with each other,
-            # and with no others.
-            rewards = judge(questions, answers).view(sizes.n_questions, sizes.n_answers)
-            drawn.update(questions=questions, answers=answers, rewards=rewards)
-
-            # One number for each answer, or one for each of its tokens.
-            drawn["advantages"] = advantages(questions, answers, rewards)
-
-            # What the loss compares with has no gradient. “Old” is the model that has drawn, before
-            # any step with these answers.
-            with torch.no_grad():
-                drawn["old"] = log_probabilities(model, questions, answers)
-                drawn["reference"] = log_probabilities(reference, questions, answers)
-
-        # The loop calls them inputs and targets. It doesn't know that a model has written them.
-        return drawn["questions"], drawn["answers"]
-
-    def gradients(model: nn.Module, questions: Tensor, answers: Tensor) -> Tensor:
-        # The model as it is now. In the first step with new answers, it is the old one, and all
-        # ratios are 1.
-        mask = answer_mask(answers)
-        new = log_probabilities(model, questions, answers)
-
-        # The loss, and a gradient for each weight.
-        arguments = new, drawn["old"], drawn["reference"], drawn["advantages"], mask
-        loss = grpo_loss(*arguments, clip, beta, fixed_length)
-        loss.backward()
-
-        # [What tells how the training goes](signals.py), since the loss doesn't.
-        found = signals(new, drawn["old"], drawn["reference"], drawn["rewards"], mask, clip)
-        history.append(found)
-        return loss.detach()
-
-    # Gradients that are estimated from a few answers are noisy, so the rate is about a seventh of
-    # that of imitation. It is the same for all trainings with rewards.
-    train(model, batch_at, [optimizer(model, 4e-4)], steps, gradients=gradients)
+    # Whatever the reward and the advantages are, the loop and the optimizer are the same.
+    batch_at, gradients, history = from_rewards(model, sizes, seed, **options)
+    train(model, batch_at, [optimizer(model, RATE)], steps, gradients=gradients)
     return history
 
 
@@ -155,15 +68,21 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     r"""
     ## In a notebook
 
-    About half a minute on one core. A GPU wouldn't help: the model is too small.
+    A GPU wouldn't help: the model is too small.
     """
     # ### The start
-    # Fifty solved questions, 60 steps, and about a second.
+    # Fifty solved questions and 60 steps. With the model comes its [run](../training/run.py). To
+    # start from scratch, run this cell again.
     sizes = Sizes()
     torch.manual_seed(seed)
-    model = AutoregressiveTransformer(*sizes.of_model())
-    imitate(model, solved_batches(sizes, seed), 60)
-    found = measure(model, sizes)
+    start = AutoregressiveTransformer(*sizes.of_model())
+    solved = solved_batches(sizes, seed)
+    how = {"gradients": answer_gradients, "name": "imitation"}
+    imitation = Run(start, solved, [optimizer(start, 3e-3)], **how)
+
+    # It takes about a second.
+    imitation.train(60)
+    found = measure(start, sizes)
     print(f"validation loss {found['loss']:.3f}, right: {found['greedy']:.1%}")
 
     # ### Answers and their check
@@ -171,14 +90,21 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     # have one twice.
     questions = draw_questions(sizes.n_digits, 1, torch.Generator().manual_seed(seed))
     groups = questions.expand(-1, sizes.n_answers)
-    answers = answer(model, groups)
+    answers = answer(start, groups)
     for said, reward in zip(answers.t(), verify(groups, answers).tolist(), strict=True):
         print(show(questions[:, 0]), show(said), reward)
 
     # ### Reinforcement learning
-    # Try `judge=lambda asked, said: in_order(said).float()`, and look at the answers again.
-    # The seed is another one, so that new questions are drawn.
-    history = improve(model, sizes, steps, 1000 + seed)
+    # Try `judge=lambda asked, said: in_order(said).float()`, and look at the answers again. The
+    # seed is another one, so that new questions are drawn. It is a copy of the start that learns:
+    # run this cell again, and it is the start once more.
+    model = deepcopy(start)
+    batch_at, gradients_of_batch, history = from_rewards(model, sizes, 1000 + seed)
+    optimizers = [optimizer(model, RATE)]
+    run = Run(model, batch_at, optimizers, gradients=gradients_of_batch, name="rewards")
+
+    # Stop it when you like; run this cell again, and it goes on.
+    run.train(steps)
     found = measure(model, sizes)
     print(f"validation loss {found['loss']:.3f}, right: {found['greedy']:.1%}")
 

@@ -106,24 +106,27 @@ def solved_batches(sizes: Sizes, seed: int, batch_size: int = 32) -> Batches:
     return at
 
 
+def answer_gradients(model: nn.Module, questions: Tensor, answers: Tensor) -> Tensor:
+    r"""
+    ## Gradients of a batch of answers
+    """
+    # Cross entropy, of the answers only. The digits of a question are random, so what is learned
+    # from them helps with no other question.
+    loss = -log_probabilities(model, questions, answers).mean()
+
+    # The loop clips these gradients, and moves the weights.
+    loss.backward()
+    return loss.detach()
+
+
 def imitate(model: nn.Module, batch_at: Batches, steps: int) -> None:
     r"""
     ## Imitation
 
     The [training loop](../training/loop.py#train) that all models of this site have.
     """
-
-    def gradients(model: nn.Module, questions: Tensor, answers: Tensor) -> Tensor:
-        # Cross entropy, of the answers only. The digits of a question are random, so what is
-        # learned from them helps with no other question.
-        loss = -log_probabilities(model, questions, answers).mean()
-
-        # The loop clips these gradients, and moves the weights.
-        loss.backward()
-        return loss.detach()
-
     # Questions are what the loop calls inputs, and answers are its targets.
-    train(model, batch_at, [optimizer(model, 3e-3)], steps, gradients=gradients)
+    train(model, batch_at, [optimizer(model, 3e-3)], steps, gradients=answer_gradients)
 
 
 def answer(

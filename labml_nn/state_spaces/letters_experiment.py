@@ -18,13 +18,16 @@ The longer ago the letter was, the less often the layer with fixed weights is ri
 too, but with one rate for a whole head, and is right a little less often than Mamba.
 """
 
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from labml_nn.state_spaces.mamba import Mamba
 from labml_nn.state_spaces.mamba2 import Mamba2
-from labml_nn.training.loop import adamw, train
+from labml_nn.training.loop import adamw
+from labml_nn.training.run import Run
 
 # The letters of the task. The dot comes after them.
 N_LETTERS = 16
@@ -119,42 +122,40 @@ class Tagger(nn.Module):
         return self.scores(x + self.layer(x))
 
 
-def notebook(steps: int = 400, seed: int = 1) -> None:
+def notebook(steps: int = 400, seed: int = 1, keep_in: str = "") -> None:
     r"""
     ## In a notebook
 
-    A minute on two cores.
+    Three layers, one after the other. `keep_in` is a folder to keep them in, on your Drive if that
+    is mounted.
     """
     # ### Letters among dots
-    # The state has 16 numbers for each of 32 channels, in all three.
+    # The state has 16 numbers for each of 32 channels, in all three. With each comes its
+    # [run](../training/run.py). To start from scratch, run this cell again.
     d_model = 32
     layers = {
         "fixed": lambda: fixed_mamba(d_model, d_model),
         "Mamba": lambda: Mamba(d_model, d_model),
         "Mamba-2": lambda: Mamba2(4, d_model, d_model // 4),
     }
-
-    # To measure with: streams that are none of those for training.
-    tokens, targets = last_letters(0, seed=0)
-
-    # The losses of training, for a picture.
-    losses = {}
+    runs = {}
     for name, make in layers.items():
         # The same streams for all, and weights from the same seed.
         torch.manual_seed(seed)
         model = Tagger(make(), d_model)
-        losses[name] = []
-        train(
-            model,
-            lambda step: last_letters(step, seed),
-            [adamw(model, 1e-2)],
-            steps,
-            after_step=lambda step, loss, curve=losses[name]: curve.append(loss.item()),
-        )
+        streams = partial(last_letters, seed=seed)
+        runs[name] = Run(model, streams, [adamw(model, 1e-2)], name=name, keep_in=keep_in)
+
+    # ### Training
+    # Stop it when you like; run this cell again, and it goes on. To measure with, there are streams
+    # that are none of those for training.
+    tokens, targets = last_letters(0, seed=0)
+    for name, run in runs.items():
+        run.train(steps)
 
         # At each position, and not only at the last one of the stream.
         with torch.no_grad():
-            logits = model(tokens)
+            logits = run.model(tokens)
 
         # What training makes small, and what the task asks for.
         loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
@@ -166,9 +167,9 @@ def notebook(steps: int = 400, seed: int = 1) -> None:
     import matplotlib.pyplot as plt
 
     # All are trained for as many steps.
-    for name, curve in losses.items():
+    for name, run in runs.items():
         # One line for each layer.
-        plt.plot(curve, label=name)
+        plt.plot(run.losses, label=name)
     plt.xlabel("step")
     plt.ylabel("loss")
     plt.legend()

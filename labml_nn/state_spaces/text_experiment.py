@@ -26,7 +26,8 @@ from torch import Tensor, nn
 
 from labml_nn.state_spaces.mamba2 import Mamba2
 from labml_nn.training.data import RandomWindows, prepare
-from labml_nn.training.loop import adamw, evaluate, train
+from labml_nn.training.loop import adamw, evaluate
+from labml_nn.training.run import Run
 from labml_nn.training.sampling import write
 from labml_nn.transformers.basic.autoregressive_experiment import read_text
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
@@ -79,46 +80,48 @@ def language_model(
 
 
 def notebook(
-    corpus: str = "shakespeare", steps: int = 500, seed: int = 1, sample_length: int = 200
+    corpus: str = "shakespeare",
+    steps: int = 500,
+    seed: int = 1,
+    sample_length: int = 200,
+    keep_in: str = "",
 ) -> None:
     r"""
     ## In a notebook
 
-    Half a minute on two cores.
+    Two models, one after the other. `keep_in` is a folder to keep them in, on your Drive if that is
+    mounted.
     """
     # ### Two models
-    # The same windows for both, of 64 letters, and the same learning rate.
+    # The same windows for both, of 64 letters, and the same learning rate. With each model comes
+    # its [run](../training/run.py). To start from scratch, run this cell again.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
-
-    # The losses of training, by the names of the models.
-    losses = {}
+    batches = RandomWindows(training, seq_len, 12, seed)
+    runs = {}
     for name, attention in (("attention", MultiHeadAttention), ("Mamba-2", mamba2)):
         # The seed decides the first weights.
         torch.manual_seed(seed)
         model = language_model(len(tokenizer), seq_len, attention)
-        losses[name] = []
+        runs[name] = Run(model, batches.at, [adamw(model)], name=name, keep_in=keep_in)
 
-        # The loss of each step is kept for the picture.
-        train(
-            model,
-            RandomWindows(training, seq_len, 12, seed).at,
-            [adamw(model)],
-            steps,
-            after_step=lambda step, loss, curve=losses[name]: curve.append(loss.item()),
-        )
+    # ### Training
+    # Stop it when you like; run this cell again, and it goes on.
+    for name, run in runs.items():
+        run.train(steps)
 
         # Over the whole validation text.
-        print(f"{name}: validation loss {evaluate(model, validation, seq_len):.3f}")
+        print(f"{name}: validation loss {evaluate(run.model, validation, seq_len):.3f}")
 
     # ### The losses of training
-    import matplotlib.pyplot as plt
-
     # They go up and down together, since both see the same windows, and some windows are harder to
     # predict.
-    for name, curve in losses.items():
-        # The mean over the windows of each step, in natural logarithms.
-        plt.plot(curve, label=name)
+    import matplotlib.pyplot as plt
+
+    for name, run in runs.items():
+        # The mean over the windows of each step, in natural logarithms. Each model has its own
+        # line.
+        plt.plot(run.losses, label=name)
     plt.xlabel("step")
     plt.ylabel("loss, nats a letter")
     plt.legend()
@@ -127,6 +130,7 @@ def notebook(
     # ### What it writes
     # The model with Mamba-2. It reads the last 64 letters for each new one; a program for writing
     # would carry the state.
+    model = runs["Mamba-2"].model
     print(write(model, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8))
 
 

@@ -25,8 +25,24 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from labml_nn.training.device import autocast
+from labml_nn.training.device import autocast, choose_precision
 from labml_nn.training.loop import clip_gradients, gradients
+
+
+def training_type(device: torch.device, float16: bool = False) -> torch.dtype:
+    r"""
+    ## What to multiply in
+
+    `bfloat16` on a GPU that has it. `float16` only if you ask for it and the GPU has nothing
+    better.
+    """
+    # On a CPU a seed should give the losses that a page tells, and those are of 32 bits.
+    if device.type == "cpu":
+        return torch.float32
+
+    # An older GPU has `float16` alone, with its factor and its steps that are left out.
+    found = choose_precision("auto", device)
+    return torch.float32 if found is torch.float16 and not float16 else found
 
 
 class MixedStep:

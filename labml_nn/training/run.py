@@ -34,7 +34,7 @@ from torch import Tensor, nn
 
 from labml_nn.training.loop import train
 from labml_nn.training.run_file import RunFile, random_state, set_random_state
-from labml_nn.training.run_progress import RunProgress, beginning
+from labml_nn.training.run_progress import RunProgress, where_it_begins
 from labml_nn.training.stop_button import StopButton
 from labml_nn.training.to_device import to_device
 
@@ -106,7 +106,7 @@ class Run:
         # A run that is new in this session goes on from its file, if it has one.
         if self.done == 0 and self.file.take(self):
             self.tell(f"taken from {self.file.path}. To start from scratch, remove that file.")
-        self.tell(beginning(steps, self.done, self.planned, self.before))
+        self.tell(where_it_begins(steps, self.done, self.planned, self.before))
 
         # Nothing is trained if nothing is left to do, and it has just said so.
         if self.done >= steps:

@@ -41,7 +41,7 @@ def time_left(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
 
 
-def beginning(steps: int, done: int, planned: int, before: int) -> str:
+def where_it_begins(steps: int, done: int, planned: int, before: int) -> str:
     r"""
     ## Where it begins
 

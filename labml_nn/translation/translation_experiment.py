@@ -35,6 +35,7 @@ import torch
 from torch import Tensor
 
 from labml_nn.training.loop import adamw, train
+from labml_nn.training.run import Run
 from labml_nn.translation.dates import (
     END,
     FORMS,
@@ -173,11 +174,12 @@ def looked_at(model: EncoderDecoder, source: str) -> tuple[str, Tensor]:
     return found, model.decoder[-1].cross_attn.attn[:, :, 0].mean(dim=-1)
 
 
-def notebook(steps: int = 500, seed: int = 1) -> None:
+def notebook(steps: int = 500, seed: int = 1, keep_in: str = "") -> None:
     r"""
     ## In a notebook
 
-    Three models of 500 steps take about forty seconds of one core.
+    Three models of 500 steps. `keep_in` is a folder to keep them in, on your Drive if that is
+    mounted.
     """
     # ### The pairs
     # The first of the held-out days, in all its forms. We measure on 200 days.
@@ -186,18 +188,27 @@ def notebook(steps: int = 500, seed: int = 1) -> None:
     for source, target in zip(sources[:5], targets[:5], strict=True):
         print(f"{source} -> {target}")
 
-    # ### Training
-    # The three start from the same weights and see the same batches.
+    # ### The models
+    # The three start from the same weights and see the same batches. With each comes its
+    # [run](../training/run.py). To start from scratch, run this cell again.
+    pairs = DatePairs(days, 32, seed)
+    runs = {}
     for name, way in WAYS.items():
         # The seed is set for each of them.
         torch.manual_seed(seed)
         model = way(len(SYMBOLS))
-        fit(model, days, steps, seed)
+        how = {"gradients": translation_gradients, "name": name, "keep_in": keep_in}
+        runs[name] = Run(model, pairs.at, [adamw(model)], **how)
+
+    # ### Training
+    # Stop it when you like; run this cell again, and it goes on.
+    for name, run in runs.items():
+        run.train(steps)
 
         # On days that it hasn't seen, and five of its translations: the five forms of one day.
-        loss, right = measure(model, held_out[:200])
+        loss, right = measure(run.model, held_out[:200])
         print(f"{name}: validation loss {loss:.3f}, translated exactly {right:.1%}")
-        for source, found in zip(sources[:5], translations(model, sources[:5]), strict=True):
+        for source, found in zip(sources[:5], translations(run.model, sources[:5]), strict=True):
             print(f"    {source} -> {found}")
 
     # ### Where it looks
@@ -205,7 +216,7 @@ def notebook(steps: int = 500, seed: int = 1) -> None:
     import matplotlib.pyplot as plt
 
     source = "Thursday, 5 March 1987"
-    found, weights = looked_at(model, source)
+    found, weights = looked_at(runs["attention"].model, source)
     plt.imshow(weights.tolist(), cmap="Blues")
     plt.xticks(range(len(source) + 2), list(f"<{source}>"))
     plt.yticks(range(len(found) + 1), list(f"{found}>"))

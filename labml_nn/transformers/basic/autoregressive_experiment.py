@@ -27,14 +27,16 @@ seed](../../../results/recipes.json#figures.curves)
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from time import monotonic
 from urllib.request import urlopen
 
 import torch
 from torch import Tensor, nn
 
-from labml_nn.training.data import CharTokenizer, RandomWindows, prepare
+from labml_nn.training.data import RandomWindows, prepare
+from labml_nn.training.device import choose_device
 from labml_nn.training.loop import adamw, evaluate, train
+from labml_nn.training.mixed_step import MixedStep, training_type
+from labml_nn.training.run import Run
 from labml_nn.training.sampling import write
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
@@ -74,7 +76,7 @@ def read_text(corpus: str) -> str:
     no network, or the path of a file of yours. A notebook has no copy of the package, so it fetches
     Tiny Shakespeare.
     """
-    # A file of yours.
+    # A file of yours: a book, or your mails. The model learns whatever is in it.
     if corpus not in ("shakespeare", "python"):
         return Path(corpus).read_text(encoding="utf-8")
 
@@ -85,50 +87,36 @@ def read_text(corpus: str) -> str:
         # Without a network there is another text on every computer with PyTorch.
         except OSError as error:
             print(f"Tiny Shakespeare can't be fetched ({error}): this is PyTorch's source instead.")
-        # The checksum is that of the text of all recorded runs.
+        # The checksum is that of the text of all recorded runs. With another text, no loss of this
+        # site could be compared with yours.
         else:
             if sha256(text).hexdigest() != CHECKSUM:
                 raise ValueError(f"the text from {ADDRESS} is not the one that was expected")
             return text.decode()
 
-    # If you have PyTorch, you have its sources.
+    # If you have PyTorch, you have its sources: programs in place of plays. Sorted, so that the
+    # order isn't that of the disk.
     modules = Path(nn.__file__).parent.glob("modules/*.py")
     return "".join(path.read_text(encoding="utf-8") for path in sorted(modules))
 
 
-def reporting(
-    losses: list[float], model: nn.Module, tokenizer: CharTokenizer, steps: int, seq_len: int
-) -> Callable[[int, Tensor], None]:
-    r"""
-    ## What is said on the way
-
-    Makes the function that [training](#fit) calls after each step. It adds the loss to `losses`.
-    """
-    # To estimate the minutes that are left.
-    began = monotonic()
-
-    def after_step(step: int, loss: Tensor) -> None:
-        # Plain numbers, to draw the curve.
-        losses.append(loss.item())
-
-        # Ten times in the whole run, a line of text, and how long the other steps will take.
-        if step % max(1, steps // 10) == 0:
-            # The same temperature as for the sample at the end.
-            sample = write(model, tokenizer, "\n", 60, seq_len, 0.8)
-            left = (monotonic() - began) / 60 / step * (steps - step)
-            print(f"step {step:5,}  loss {loss.item():.3f}  {left:.1f} minutes left  {sample!r}")
-
-    return after_step
-
-
 def notebook(
-    corpus: str = "shakespeare", steps: int = 0, seed: int = 1, sample_length: int = 500
+    corpus: str = "shakespeare",
+    steps: int = 0,
+    seed: int = 1,
+    sample_length: int = 500,
+    float16: bool = False,
+    keep_in: str = "",
 ) -> None:
     r"""
     ## In a notebook
 
-    On a GPU a larger model trains for 2,000 steps; on a CPU, the small one for 1,000. Set `steps`
-    for longer or shorter. While it trains, it says how many minutes are left.
+    On a CPU the small model trains for 1,000 steps. On a GPU a larger one trains for 2,000, and
+    reaches a loss of about [1.50](../../../results/gpu.json#tables.parts.the%20experiment.loss); 0
+    `steps` means these. `keep_in` is a folder to keep the model in, on your Drive if that is
+    mounted: after a break, the notebook goes on from it. A GPU from 2020 or later multiplies in
+    [16 bits](../../training/mixed_step.py). An older one, such as Colab's T4, does so if you set
+    `float16`, which we haven't tried on a GPU yet.
     """
     # ### The text
     # A million characters, or a file of yours.
@@ -136,42 +124,46 @@ def notebook(
     print(text[:200])
 
     # ### The model
-    # On a GPU there is time for twice the width, two more layers, and more and longer windows. More
-    # steps make either model better: the losses above are those of 2,000.
-    on_gpu = torch.cuda.is_available()
-    device = "cuda" if on_gpu else "cpu"
+    # On a GPU there is time for twice the width, two more layers, and more and longer windows. With
+    # the model comes its [run](../../training/run.py), which has all else that a training changes.
+    # To start from scratch, run this cell again.
+    device = choose_device()
+    on_gpu = device.type != "cpu"
     d_model, heads, n_layers, seq_len, batch_size = (
+        # On a CPU, what can be trained in a minute or two.
         (256, 8, 6, 128, 32) if on_gpu else (128, 4, 4, 64, 12)
     )
-    steps = steps or (2000 if on_gpu else 1000)
-
-    # The last tenth of the text is for validation: the model never sees it in training.
     tokenizer, training, validation = prepare(text, seq_len)
-
-    # The seed decides the first weights. Dropout is for the larger model, which sees each character
-    # many times.
     torch.manual_seed(seed)
     model = AutoregressiveTransformer(
-        len(tokenizer), d_model, heads, n_layers, 4 * d_model, seq_len, 0.1 if on_gpu else 0.0
+        # Four times the width inside the feed-forward networks. Dropout is for the larger model,
+        # which sees each character many times.
+        len(tokenizer),
+        d_model,
+        heads,
+        n_layers,
+        4 * d_model,
+        seq_len,
+        0.1 if on_gpu else 0.0,
     ).to(device)
-    print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
-
+    torch.set_float32_matmul_precision("high")
+    dtype = training_type(device, float16)
+    mixed = MixedStep([adamw(model)], device, dtype)
+    batches = RandomWindows(training, seq_len, batch_size, seed)
+    how = {"gradients": mixed.gradients, "clip": mixed.clip}
+    run = Run(model, batches.at, [mixed], keep_in=keep_in, **how)
+    print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}, {dtype}")
     print(write(model, tokenizer, "\n", 100, seq_len))  # It has learned nothing yet.
 
     # ### Training
-    # The loss of each step, and now and then what the model would write.
-    losses: list[float] = []
-    after_step = reporting(losses, model, tokenizer, steps, seq_len)
-    fit(model, training.to(device), steps, seq_len, batch_size, seed, after_step)
-
-    # ### The loss curve
-    # The loss of single batches goes up and down, because some texts are harder than others.
-    import matplotlib.pyplot as plt
-
-    plt.plot(losses)
-    plt.xlabel("step")
-    plt.ylabel("loss, nats a character")
-    plt.show()
+    # Now and then, what the model would write. Stop it when you like; run this cell again, and it
+    # goes on. The curve goes up and down, because some texts are harder than others. More steps
+    # make either model better.
+    run.train(
+        # At 0 the device decides. It is read here, so a change of the form counts at once.
+        steps or (2000 if on_gpu else 1000),
+        lambda: print(f"{run.done:5,}", repr(write(model, tokenizer, "\n", 60, seq_len, 0.8))),
+    )
 
     # ### How good is it?
     # Over the whole validation text, which the model has not seen.
@@ -183,9 +175,13 @@ def notebook(
 
     # ### What it looks at
     # The attention weights of the first head in the last layer. A row is a query, and sums to one.
-    # On a GPU dropout is still on: `model.eval()` gives the same picture each time.
+    import matplotlib.pyplot as plt
+
     beginning = "First Citizen:"
-    model(tokenizer.encode(beginning).unsqueeze(1).to(device))
+    model.eval()
+    with torch.no_grad():
+        # A batch of one. Attention keeps the weights of its last call.
+        model(tokenizer.encode(beginning).unsqueeze(1).to(device))
     weights = model.encoder.layers[-1].self_attn.attn[:, :, 0, 0]
     plt.imshow(weights.tolist(), cmap="Blues")
     plt.xticks(range(len(beginning)), list(beginning))
@@ -240,7 +236,8 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
     model = AutoregressiveTransformer(n_vocab, 8, 2, 2, 11, seq_len)
     text = torch.arange(100 * n_vocab) % n_vocab
 
-    # The loss of each step. It starts a little above that of guessing, $\ln 13 = 2.56$.
+    # The loss of each step. It starts a little above that of guessing, $\ln 13 = 2.56$. The losses
+    # stay tensors: nobody needs them as numbers before the end.
     losses: list[Tensor] = []
     fit(model, text, 20, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))
     return torch.stack(losses)

@@ -29,10 +29,12 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor, nn
 
-from labml_nn.training.data import prepare
-from labml_nn.training.loop import evaluate
+from labml_nn.training.data import RandomWindows, prepare
+from labml_nn.training.device import choose_device
+from labml_nn.training.loop import adamw, evaluate
+from labml_nn.training.run import Run
 from labml_nn.training.sampling import write
-from labml_nn.transformers.basic.autoregressive_experiment import fit, read_text
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from labml_nn.transformers.feed_forward import in_transformer
 
@@ -77,46 +79,43 @@ def make_both(n_vocab: int, seq_len: int, seed: int) -> dict[str, Autoregressive
     return models
 
 
-def notebook(corpus: str = "shakespeare", steps: int = 500, seed: int = 1) -> None:
+def notebook(
+    corpus: str = "shakespeare", steps: int = 500, seed: int = 1, keep_in: str = ""
+) -> None:
     r"""
     ## Train it in a transformer
 
     The small transformer as it is, and with this page's part in its place. Two models of 500 steps
-    take a minute or two on a CPU. With 2,000 steps they write better.
+    take a minute or two on a CPU. With 2,000 steps they write better. `keep_in` is a folder to keep
+    the models in, on your Drive if that is mounted.
     """
     # ### The text and the models
-    # Characters in, characters out.
+    # Characters in, characters out. With each model comes its [run](../../training/run.py), which
+    # has all else that a training changes. To start from scratch, run this cell again.
     seq_len = 64
-    batch_size = 12
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    models = make_both(len(tokenizer), seq_len, seed)
-    for name, model in models.items():
-        print(f"{name}: {sum(p.numel() for p in model.parameters()):,} parameters")
+    device = choose_device()
+    runs = {}
+    for name, model in make_both(len(tokenizer), seq_len, seed).items():
+        # From the same seed come the same batches, 12 windows each.
+        batches = RandomWindows(training, seq_len, 12, seed)
+        model = model.to(device)
+        runs[name] = Run(model, batches.at, [adamw(model)], name=name, keep_in=keep_in)
+        print(f"{name}: {sum(p.numel() for p in model.parameters()):,} parameters on {device}")
 
     # ### Training
-    # One after the other, on the same batches.
-    curves: dict[str, list[float]] = {}
-    for name, model in models.items():
-        losses = []
-        curves[name] = losses
-
-        # Five lines of progress for each model.
-        def after_step(step: int, loss: Tensor, name: str = name, losses: list = losses) -> None:
-            losses.append(loss.item())
-            if step % max(1, steps // 5) == 0:
-                print(f"{name}, step {step:,}: loss {loss.item():.3f}")
-
-        # From the same seed come the same batches.
-        fit(model.to(device), training.to(device), steps, seq_len, batch_size, seed, after_step)
+    # One after the other. Stop it when you like; run this cell again, and it goes on.
+    for run in runs.values():
+        run.train(steps)
 
     # ### The loss curves
     # Each point is the mean of 20 steps, because single batches differ more than the models do.
     import matplotlib.pyplot as plt
 
-    for name, losses in curves.items():
-        means = torch.tensor(losses[: len(losses) // 20 * 20]).view(-1, 20).mean(dim=1)
-        plt.plot(range(20, len(losses) + 1, 20), means.tolist(), label=name)
+    for name, run in runs.items():
+        # A mean belongs to the middle of its steps.
+        means = torch.tensor(run.losses[: run.done // 20 * 20]).view(-1, 20).mean(dim=1).tolist()
+        plt.plot([20 * at + 10.5 for at in range(len(means))], means, label=name)
     plt.xlabel("step")
     plt.ylabel("loss, nats a character")
     plt.legend()
@@ -124,9 +123,9 @@ def notebook(corpus: str = "shakespeare", steps: int = 500, seed: int = 1) -> No
 
     # ### What came out
     # The loss over the whole validation text, and a sample.
-    for name, model in models.items():
-        print(f"{name}: validation loss {evaluate(model, validation, seq_len):.3f}")
-        print(write(model, tokenizer, "\n", 200, seq_len, temperature=0.8), "\n")
+    for name, run in runs.items():
+        print(f"{name}: validation loss {evaluate(run.model, validation, seq_len):.3f}")
+        print(write(run.model, tokenizer, "\n", 200, seq_len, temperature=0.8), "\n")
 
 
 def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:

@@ -33,9 +33,12 @@ from torch import Tensor
 from labml_nn.optimizers.muon import Muon
 from labml_nn.optimizers.schedules import linear
 from labml_nn.training.data import RandomWindows, prepare
+from labml_nn.training.device import choose_device
 from labml_nn.training.loop import evaluate, train
+from labml_nn.training.mixed_step import MixedStep, training_type
+from labml_nn.training.run import Run
 from labml_nn.training.sampling import write
-from labml_nn.transformers.basic.autoregressive_experiment import read_text, reporting
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
 from labml_nn.transformers.modern.model import ModernTransformer
 
 
@@ -88,59 +91,72 @@ def fit(
     batches = RandomWindows(tokens, seq_len, batch_size, seed)
     optimizers = muon_and_adamw(model)
 
-    # One schedule for both optimizers: it gives shares of the highest rate of each.
+    # One schedule for both optimizers: it gives shares of the highest rate of each. It ends at
+    # zero, where the classic one ends at a tenth.
     train(model, batches.at, optimizers, steps, schedule=linear, after_step=after_step)
 
 
 def notebook(
-    corpus: str = "shakespeare", steps: int = 0, seed: int = 1, sample_length: int = 500
+    corpus: str = "shakespeare",
+    steps: int = 0,
+    seed: int = 1,
+    sample_length: int = 500,
+    float16: bool = False,
+    keep_in: str = "",
 ) -> None:
     r"""
     ## In a notebook
 
-    On a GPU a larger model for 1,500 steps, on a CPU the small one for 600. While it trains, it
-    says how many minutes are left.
+    On a GPU a larger model for 1,500 steps, on a CPU the small one for 600. `keep_in` is a folder
+    to keep the model in, on your Drive if that is mounted. A GPU from 2020 or later multiplies in
+    [16 bits](../../training/mixed_step.py); an older one does so if you set `float16`, which we
+    haven't tried on a GPU yet.
     """
     # ### The text
-    # The same one as for the classic model, so that losses can be compared.
+    # The same one as for the classic model, so that losses can be compared. The last tenth of it is
+    # for validation.
     text = read_text(corpus)
     print(text[:200])
 
     # ### The model
-    # Two thirds of four times the width are inside the feed-forward networks, rounded to 16.
-    on_gpu = torch.cuda.is_available()
-    device = "cuda" if on_gpu else "cpu"
+    # Two thirds of four times the width are inside the feed-forward networks, rounded to 16. It has
+    # about as many weights as the classic model. With the model comes its
+    # [run](../../training/run.py). To start from scratch, run this cell again.
+    device = choose_device()
+    on_gpu = device.type != "cpu"
     d_model, heads, n_layers, d_ff, seq_len, batch_size = (
         (256, 8, 6, 688, 128, 32) if on_gpu else (128, 4, 4, 336, 64, 12)
     )
-    steps = steps or (1500 if on_gpu else 600)
-
-    # The seed decides the first weights. The last tenth of the text is for validation.
     tokenizer, training, validation = prepare(text, seq_len)
     torch.manual_seed(seed)
     model = ModernTransformer(
-        len(tokenizer), d_model, heads, n_layers, d_ff, seq_len, 0.1 if on_gpu else 0.0
+        # Dropout is for the larger model, which sees each character many times.
+        len(tokenizer),
+        d_model,
+        heads,
+        n_layers,
+        d_ff,
+        seq_len,
+        0.1 if on_gpu else 0.0,
     ).to(device)
-    # About as many as the classic model has.
-    print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
+    torch.set_float32_matmul_precision("high")
+    dtype = training_type(device, float16)
+    mixed = MixedStep(muon_and_adamw(model), device, dtype)
+    batches = RandomWindows(training, seq_len, batch_size, seed)
+    how = {"schedule": linear, "gradients": mixed.gradients, "clip": mixed.clip}
+    run = Run(model, batches.at, [mixed], keep_in=keep_in, **how)
+    print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}, {dtype}")
 
     # ### Training
-    # The loss of each step, and ten times what the model would write and how long the other steps
-    # will take.
-    losses: list[float] = []
-    after_step = reporting(losses, model, tokenizer, steps, seq_len)
-
-    # The text goes to the device once, and not batch by batch.
-    fit(model, training.to(device), steps, seq_len, batch_size, seed, after_step)
+    # Now and then, what the model would write. Stop it when you like; run this cell again, and it
+    # goes on. The curve falls faster than that of the classic model.
+    run.train(
+        steps or (1500 if on_gpu else 600),
+        lambda: print(f"{run.done:5,}", repr(write(model, tokenizer, "\n", 60, seq_len, 0.8))),
+    )
 
     # ### How good is it?
-    # The loss of each batch, and then over the whole validation text, which the model has not seen.
-    import matplotlib.pyplot as plt
-
-    plt.plot(losses)
-    plt.xlabel("step")
-    plt.ylabel("loss, nats a character")
-    plt.show()
+    # Over the whole validation text, which the model has not seen.
     print(f"validation loss {evaluate(model, validation, seq_len):.3f}")
 
     # ### What it writes
@@ -195,7 +211,8 @@ def example(
     d_model = heads * 2 * n_pairs
     model = ModernTransformer(n_vocab, d_model, heads, 2, d_ff, seq_len)
 
-    # Thirteen letters, a hundred times.
+    # Thirteen letters, a hundred times. After a step or two the model knows what comes next better
+    # than by guessing.
     text = torch.arange(100 * n_vocab) % n_vocab
     # The loss falls from that of guessing, which is where it begins: the head of the model starts
     # at zero.

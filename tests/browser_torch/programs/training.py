@@ -39,5 +39,6 @@ if __name__ == "__main__":
         n_vocab = len(tokenizer)
         made = steps.steps_of_course(n_vocab, int(sys.argv[3]), 4, SEQ_LEN)[current]
         torch.manual_seed(1)
-        made[1](made[0](), RandomWindows(text, SEQ_LEN, BATCH_SIZE, 1), int(sys.argv[2]))
+        batches = RandomWindows(text, SEQ_LEN, BATCH_SIZE, 1)
+        steps.fit(made[0](), batches, int(sys.argv[2]), made[1])
     Path(sys.argv[1]).write_bytes(pickle.dumps(answers))

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from labml_nn.course.one_attention import MeanOfThePast
-from labml_nn.course.steps import steps_of_course
+from labml_nn.course.steps import fit, steps_of_course
 from labml_nn.training.data import RandomWindows
 from labml_nn.training.loop import evaluate
 from labml_nn.transformers.mha import causal_mask
@@ -32,12 +32,12 @@ def test_the_mean_keeps_the_masks_of_a_batch_apart() -> None:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_each_model_learns_and_sees_no_future(name: str) -> None:
-    make, fit = STEPS[name]
+    make, recipe = STEPS[name]
     text = torch.arange(20 * N_VOCAB) % N_VOCAB
     torch.manual_seed(1)
     model = make()
     start = evaluate(model, text, SEQ_LEN)
-    fit(model, RandomWindows(text, SEQ_LEN, 3, seed=1), 30)
+    fit(model, RandomWindows(text, SEQ_LEN, 3, seed=1), 30, recipe)
     assert evaluate(model, text, SEQ_LEN) < start
     model.eval()
     tokens = text[: 3 * SEQ_LEN].view(SEQ_LEN, 3)

@@ -9,7 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from labml_nn.course import train_here
-from labml_nn.course.steps import steps_of_course
+from labml_nn.course.steps import fit, steps_of_course
 from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
 
 
@@ -26,13 +26,13 @@ def test_single_steps_are_the_training_of_the_course(name: str, repository: Path
     steps = 5
     text = tiny_shakespeare()[: train_here.CHARACTERS]
     tokenizer, training, _ = prepare(text, train_here.SEQ_LEN)
-    make, fit = steps_of_course(
+    make, recipe = steps_of_course(
         len(tokenizer), train_here.D_MODEL, train_here.HEADS, train_here.SEQ_LEN
     )[name]
     torch.manual_seed(1)
     model = make()
     batches = RandomWindows(training, train_here.SEQ_LEN, train_here.BATCH_SIZE, 1)
-    fit(model, batches, steps)
+    fit(model, batches, steps, recipe)
     # After the same steps both have the same loss on the batch that would come next.
     inputs, targets = batches.at(steps)
     with torch.no_grad():

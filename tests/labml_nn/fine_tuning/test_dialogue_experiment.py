@@ -11,7 +11,7 @@ from labml_nn.fine_tuning.dialogues import ChatTokenizer
 from labml_nn.fine_tuning.facts import all_facts, text_to_read
 from labml_nn.fine_tuning.packing import PackedTransformer
 from labml_nn.training.data import RandomWindows
-from labml_nn.training.loop import train
+from labml_nn.training.run import Run
 from labml_nn.training.sampling import draw, greedy
 from labml_nn.transformers.fused_attention import FusedAttention
 
@@ -74,20 +74,18 @@ def test_the_notebook_reads_and_fine_tunes_at_two_rates_and_asks(
 ) -> None:
     rates, seen = [], []
 
-    def watched(
-        model: nn.Module, batch_at: Callable, optimizers: list, *rest: object, **more: object
-    ) -> None:
+    def watched(model: nn.Module, batch_at: Callable, optimizers: list, **more: object) -> Run:
         rates.append([group["lr"] for one in optimizers for group in one.param_groups])
         seen.append(batch_at(5)[0])
-        train(model, batch_at, optimizers, *rest, **more)
+        return Run(model, batch_at, optimizers, **more)
 
-    monkeypatch.setattr(page, "train", watched)
+    monkeypatch.setattr(page, "Run", watched)
     monkeypatch.setattr(page, "small_model", tiny)
     drawn = {}
     monkeypatch.setattr(plt, "show", lambda: drawn.update(axes=plt.gca()))
     page.notebook(steps=2, fine_tuning_steps=2)
     shown = capsys.readouterr().out
-    assert "step     2" in shown
+    assert "reading: step 2 of 2" in shown
     assert "validation loss" in shown
     assert shown.count("what is") > 5
     assert rates == [[3e-3] * 2, [2e-4] * 2]

@@ -7,6 +7,7 @@ import torch
 from labml_nn.fine_tuning import preference_experiment as page
 from labml_nn.fine_tuning.dialogues import IGNORED
 from labml_nn.fine_tuning.facts import all_facts
+from labml_nn.training.loop import train
 from tests.labml_nn.fine_tuning.test_dialogue_experiment import TOKENIZER, tiny
 from tests.oracles.compare import largest
 
@@ -35,14 +36,11 @@ def test_a_batch_of_pairs_depends_on_seed_and_step() -> None:
 def test_training_on_pairs_takes_the_model_before_as_reference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    calls = []
-    monkeypatch.setattr(page, "train", lambda *given, **more: calls.append((*given, more)))
     monkeypatch.setattr(page, "preference_gradients", lambda *given: given)
-    model, batch_at = tiny(), page.pair_batches(TOKENIZER, FACTS, 1)
-    page.prefer(model, batch_at, 3, 0.7, print)
-    ((trained, batches, (optimizer,), steps, more),) = calls
-    reference, beta = more.pop("gradients")
-    assert (trained, batches, steps, more, beta) == (model, batch_at, 3, {"after_step": print}, 0.7)
+    model = tiny()
+    recipe = page.preference_recipe(model, 0.7)
+    (optimizer,), (reference, beta) = recipe.pop("optimizers"), recipe.pop("gradients")
+    assert (recipe, beta) == ({}, 0.7)
     assert optimizer.param_groups[0]["lr"] == 1e-4
     assert reference is not model and not reference.training
     assert not any(one.requires_grad for one in reference.parameters())
@@ -54,7 +52,9 @@ def test_pairs_make_the_chosen_answers_likelier_than_the_rejected_ones() -> None
     model = tiny()
     batch_at = page.pair_batches(TOKENIZER, FACTS, 1)
     losses: list[float] = []
-    page.prefer(model, batch_at, 30, 1.0, lambda step, loss: losses.append(loss.item()))
+    recipe = page.preference_recipe(model, 1.0)
+    after_step = {"after_step": lambda step, loss: losses.append(loss.item())}
+    train(model, batch_at, steps=30, **recipe, **after_step)
     assert losses[0] == pytest.approx(0.693, abs=1e-3)
     assert losses[-1] < 0.5
 

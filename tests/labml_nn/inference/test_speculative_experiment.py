@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
@@ -5,8 +6,10 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 
+from labml_nn.inference import compare_drafts
 from labml_nn.inference import speculative_experiment as page
 from labml_nn.training.data import prepare
+from labml_nn.transformers.basic.autoregressive_experiment import fit
 from tests.oracles.compare import largest
 
 TEXT = "the quick brown fox jumps over the lazy dog\n" * 30
@@ -15,23 +18,19 @@ N_VOCAB = len(TOKENIZER)
 
 
 def small(d_model: int = 8, seed: int = 1) -> page.RewindingTransformer:
-    return page.train_writer(TRAINING, N_VOCAB, d_model, 1, 64, 30, seed)
+    sizes = (N_VOCAB, d_model, 4, 1, 4 * d_model, 64)
+    torch.manual_seed(seed)
+    model = page.AutoregressiveTransformer(*sizes)
+    fit(model, TRAINING, 30, 64, 12, seed)
+    return page.with_cache(model, *sizes)
 
 
-@pytest.mark.parametrize(("seq_len", "batch_size"), [(64, 12), (256, 3), (1000, 1), (1, 768)])
-def test_a_writer_has_the_weights_of_a_model_that_was_trained(
-    seq_len: int, batch_size: int
-) -> None:
-    with patch.object(page, "fit", wraps=page.fit) as fit:
-        writer, same = (page.train_writer(TRAINING, N_VOCAB, 8, 3, seq_len, 1, 7) for _ in range(2))
-    (model, *rest), _ = fit.call_args
-    assert rest == [TRAINING, 1, seq_len, batch_size, 7]
-    for other in (model, same):
-        assert largest(list(writer.parameters()), list(other.parameters())) == 0
+def test_a_writer_has_the_weights_of_the_model_and_no_dropout() -> None:
+    sizes = (N_VOCAB, 8, 4, 3, 32, 64)
+    model = page.AutoregressiveTransformer(*sizes)
+    writer = page.with_cache(model, *sizes)
+    assert largest(list(writer.parameters()), list(model.parameters())) == 0
     assert not writer.training
-    layers = writer.encoder.layers
-    assert (len(layers), layers[0].self_attn.heads) == (3, 4)
-    assert layers[0].feed_forward.layer1.out_features == 32
 
 
 def test_drafts_that_draw_get_the_temperature_and_the_generator() -> None:
@@ -63,10 +62,10 @@ def test_comparing_writes_from_each_prompt_with_one_seed_a_draft(given: dict[str
         return None, torch.tensor([3, 1, 5])
 
     with (
-        patch.object(page, "speculate", speculate),
-        patch.object(page.time, "perf_counter", iter([10.0, 14.0, 20.0, 22.0]).__next__),
+        patch.object(compare_drafts, "speculate", speculate),
+        patch.object(compare_drafts.time, "perf_counter", iter([10.0, 14.0, 20.0, 22.0]).__next__),
     ):
-        found = page.compare(target, {"one": make, "two": make}, prompts, 9, **given)
+        found = compare_drafts.compare(target, {"one": make, "two": make}, prompts, 9, **given)
     # Two texts of nine letters in three passes each, in four and in two seconds.
     assert found == {"one": (3.0, 4.5), "two": (3.0, 9.0)}
     assert [one[:2] for one in made] == [(temperature, seed)] * 2
@@ -79,10 +78,12 @@ def test_comparing_writes_from_each_prompt_with_one_seed_a_draft(given: dict[str
 def test_the_notebook_prints_each_draft_twice_and_a_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def make_small(*given: object) -> page.RewindingTransformer:
-        return page.RewindingTransformer(given[1], 8, 2, 1, 16, 256).eval()
+    # Two small ones, whatever sizes are asked for.
+    def make_small(kind: type) -> Callable[..., torch.nn.Module]:
+        return lambda n_vocab, *sizes: kind(n_vocab, 8, 2, 1, 16, 256)
 
-    monkeypatch.setattr(page, "train_writer", make_small)
+    for name in ("AutoregressiveTransformer", "RewindingTransformer"):
+        monkeypatch.setattr(page, name, make_small(getattr(page, name)))
     monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
     (tmp_path / "text.txt").write_text(TEXT * 6, encoding="utf-8")
     page.notebook(str(tmp_path / "text.txt"), steps=2, sample_length=9)

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from labml_nn.reinforcement.grpo import group_advantages, grpo_loss, log_probabilities
-from labml_nn.reinforcement.grpo_experiment import improve, in_groups
+from labml_nn.reinforcement.grpo_experiment import improve
 from labml_nn.reinforcement.imitation import Sizes
 from labml_nn.reinforcement.verifier import answer_mask
+from labml_nn.reinforcement.written_batches import from_rewards, in_groups
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from tests.oracles.compare import largest
 
@@ -121,7 +122,7 @@ def test_the_arguments_of_the_loss_arrive_and_the_seed_decides_what_is_drawn() -
     assert largest(plain, trained(seed=2)) > 1e-6
     for options in ({"beta": 5.0}, {"fixed_length": True}):
         assert largest(plain, trained(**options)) > 1e-6
-    ours, theirs = (signature(one).parameters for one in (improve, grpo_loss))
+    ours, theirs = (signature(one).parameters for one in (from_rewards, grpo_loss))
     for name in ("clip", "beta", "fixed_length"):
         assert ours[name].default == theirs[name].default
 

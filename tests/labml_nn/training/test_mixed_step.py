@@ -1,6 +1,8 @@
+import pytest
 import torch
 from torch import Tensor, nn
 
+from labml_nn.training import mixed_step as page
 from labml_nn.training.loop import adamw, train
 from labml_nn.training.mixed_step import MixedStep
 
@@ -87,3 +89,23 @@ def test_the_loop_sets_the_rates_of_all_optimizers_and_all_of_them_are_kept() ->
     scaled = with_scaler(torch.float32)
     scaled.load_state_dict(with_scaler(torch.float32, 8.0).state_dict())
     assert scaled.scaler.get_scale() == 8.0
+
+
+@pytest.mark.parametrize(
+    ("device", "auto", "asked", "found"),
+    [
+        ("cpu", torch.bfloat16, True, torch.float32),
+        ("cuda", torch.bfloat16, False, torch.bfloat16),
+        ("cuda", torch.float16, False, torch.float32),
+        ("cuda", torch.float16, True, torch.float16),
+    ],
+)
+def test_float16_is_for_those_who_ask_and_a_cpu_stays_in_32_bits(
+    monkeypatch: pytest.MonkeyPatch,
+    device: str,
+    auto: torch.dtype,
+    asked: bool,
+    found: torch.dtype,
+) -> None:
+    monkeypatch.setattr(page, "choose_precision", lambda name, device: auto)
+    assert page.training_type(torch.device(device), asked) is found

@@ -59,5 +59,5 @@ def test_the_notebook_trains_shows_and_writes(
     page.notebook(str(tmp_path / "text.txt"), steps=2, sample_length=11)
     shown = capsys.readouterr().out
     assert "parameters on cpu" in shown
-    assert "step     2" in shown
+    assert "step 2 of 2" in shown
     assert "validation loss" in shown

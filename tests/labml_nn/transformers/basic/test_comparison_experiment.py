@@ -43,4 +43,4 @@ def test_the_notebook_trains_both_and_shows_them(
     page.notebook(str(tmp_path / "text.txt"), steps=20)
     shown = capsys.readouterr().out
     assert shown.count("validation loss") == 2
-    assert "changed, step 20" in shown
+    assert "changed: step 20 of 20" in shown
