@@ -63,7 +63,7 @@ def write(
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
         raise ValueError(f"the name {name!r} is no name of a file: a-z, 0-9, - and _ only")
     found = sources if isinstance(sources, Mapping) else fingerprints(sources, root)
-    content = {
+    content: dict[str, Any] = {
         "schema": 1,
         "title": title,
         "command": command,
