@@ -157,9 +157,9 @@ def test_words_of_a_page_are_found_on_the_first_screen(asking: Page) -> None:
     results = ask(asking, "scaled dot product")
     assert titles(results)[0] == "Attention, Batch First › ScaledDotProductAttention"
     # Every word has to be there.
-    assert titles(ask(asking, "broadcast silence sa"))[0].endswith("MultiHeadAttention.forward")
+    assert titles(ask(asking, "broadcast silence sha"))[0].endswith("MultiHeadAttention.forward")
     marks = asking.locator("dialog li").first.locator("mark").all_inner_texts()
-    assert {mark.lower() for mark in marks} == {"broadcast", "silence", "sa"}
+    assert {mark.lower() for mark in marks} == {"broadcast", "silence", "sha"}
     assert ask(asking, "silence zebra").count() == 0
     assert asking.locator("dialog [role=status]").inner_text() == "No results"
     row = ask(asking, "einsum").filter(has_text="MultiHeadAttention.get_scores").first
