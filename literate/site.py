@@ -179,7 +179,9 @@ def on_demand(settings: Settings) -> Site:
         name: uri for name, uri in _pages(settings).items() if (root / name).read_bytes().strip()
     }
     sources = OnDemand(uris, lambda name: read(root / name, name))
-    results = files.on_demand(root, settings.results, root / settings.store)
+    recorded = files.on_demand(root, settings.results, root / settings.store)
+    # That the code has changed since is told to readers; it is no problem of a page.
+    results = OnDemand(recorded, lambda path: replace(recorded[path], of="", sources={}))
     return Site(settings, sources, uris, _documents(settings), results=results)
 
 
