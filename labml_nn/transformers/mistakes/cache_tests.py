@@ -23,7 +23,6 @@ from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.comparison import NEAR, off
 from labml_nn.transformers.mistakes.model_tests import SHORT
-from labml_nn.transformers.mistakes.places import place_of
 from labml_nn.transformers.mistakes.read_parts import Counts, LaterCallError, ways_to_read
 from labml_nn.transformers.mistakes.verdicts import NotTried, told
 from labml_nn.transformers.mistakes.whole import Whole
@@ -64,11 +63,11 @@ def first_difference(whole: Whole, model: nn.Module, said: list[Tensor], lengths
         end += length
         # With a cache, some give the logits of the last token alone.
         known = slice(end - part.shape[1], end)
-        place = place_of(part, logits[:, known])
+        place = whole.place_of(model, part, logits[:, known])
         if place:
             # Without a cache, the model reads all that was read so far, each time.
             alone = whole.predict(model, whole.inputs[:, :end])[:, known]
-            place = place_of(part, alone)
+            place = whole.place_of(model, part, alone)
         if place:
             return place[0], place[1] + known.start, number
     return None

@@ -107,14 +107,14 @@ def sees_future(whole: Whole, model: nn.Module, inputs: Tensor, rounds: int, mod
         # same for one of them.
         other = other_tokens(inputs, number)
         found = whole.predict(model, torch.where(later, other, inputs))
-        if not place_of(torch.where(later.unsqueeze(-1), logits, found), logits):
+        if not whole.place_of(model, torch.where(later.unsqueeze(-1), logits, found), logits):
             continue
         # One sequence alone: the others of the batch may have changed it.
         for row, end in enumerate(ends.tolist()):
             one = inputs.clone()
             one[row, end:] = other[row, end:]
             found = whole.predict(model, one)
-            place = place_of(found[row : row + 1, :end], logits[row : row + 1, :end])
+            place = whole.place_of(model, found[row : row + 1, :end], logits[row : row + 1, :end])
             if place:
                 return (
                     f"{mode}the logits of sequence {row} at position {place[1]} change when the "
@@ -141,11 +141,13 @@ def shorter_texts(whole: Whole, model: nn.Module) -> str:
         except Exception as error:
             refused[n] = told(error)
             continue
-        place = place_of(shorter, logits[:, :n])
+        place = whole.place_of(model, shorter, logits[:, :n])
         if place:
             # The mask may be missing in short texts only: then their last token shows it.
             changed = torch.cat([inputs[:, : n - 1], other_tokens(inputs)[:, n - 1 : n]], dim=1)
-            if n > 1 and place_of(whole.predict(model, changed)[:, :-1], shorter[:, :-1]):
+            if n > 1 and whole.place_of(
+                model, whole.predict(model, changed)[:, :-1], shorter[:, :-1]
+            ):
                 return f"in a text of {n} tokens, the last one changes the logits before it: {SEES}"
 
             # No later token changes anything, so it is the length itself.
@@ -232,12 +234,14 @@ def each_sequence_alone(whole: Whole) -> str:
             stays = stays.to(inputs.device)
             changed = torch.where(stays.unsqueeze(1), inputs, other_tokens(inputs))
             found = whole.predict(model, changed)
-            place = place_of(torch.where(stays.view(-1, 1, 1), found, logits), logits)
+            place = whole.place_of(model, torch.where(stays.view(-1, 1, 1), found, logits), logits)
             if place:
                 row = place[0]
                 # It may be the layout. Then the first sequence is right, and no past is needed.
                 past = torch.cat([other_tokens(inputs)[:, :-1], inputs[:, -1:]], dim=1)
-                if row > 0 and not place_of(whole.predict(model, past)[:, -1:], logits[:, -1:]):
+                if row > 0 and not whole.place_of(
+                    model, whole.predict(model, past)[:, -1:], logits[:, -1:]
+                ):
                     # Code for the other layout runs, and reads the wrong way.
                     return (
                         "a sequence is read across the batch: the model wants the sequence first. "
@@ -249,7 +253,7 @@ def each_sequence_alone(whole: Whole) -> str:
                 )
 
         # The same sequences in another order.
-        place = place_of(whole.predict(model, inputs.roll(1, 0)).roll(-1, 0), logits)
+        place = whole.place_of(model, whole.predict(model, inputs.roll(1, 0)).roll(-1, 0), logits)
         if place:
             return (
                 f"sequence {place[0]} {name} it has another place in the batch: "
@@ -263,7 +267,7 @@ def each_sequence_alone(whole: Whole) -> str:
                 alone = whole.predict(model, inputs[row : row + 1])
             except Exception as error:
                 return NotTried(f"a batch of one sequence: {told(error)}")
-            if place_of(alone, logits[row : row + 1]):
+            if whole.place_of(model, alone, logits[row : row + 1]):
                 return f"sequence {row} {name} it is alone: something depends on the batch's size"
 
     # In all company, and in none, the same is said.

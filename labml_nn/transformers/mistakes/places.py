@@ -66,6 +66,18 @@ def scale_of(logits: Tensor) -> Tensor:
     return torch.maximum(typical, typical.flatten().median())
 
 
+def far_apart(found: Tensor, expected: Tensor) -> float:
+    r"""
+    ## How far apart they are
+
+    The largest difference, relative to the scale of its position.
+    """
+    difference = (found.double() - expected.double()).abs().masked_fill(found == expected, 0.0)
+    moves = moving(expected)
+    apart = difference[..., moves] / (scale_of(expected).unsqueeze(-1) + 1e-12)
+    return apart.max().item() if apart.numel() and apart.isfinite().all() else 0.0
+
+
 def place_of(found: Tensor, expected: Tensor, noise: float = 0.0) -> tuple[int, int] | None:
     r"""
     ## The first place that differs

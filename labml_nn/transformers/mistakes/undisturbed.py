@@ -27,11 +27,10 @@ one line, and with another one *autocast*, which computes matrix products in 16 
 them, the kernel for a short text can give other digits than the one for a long text, since it adds
 up in another order. A test would say that the model looks at the length.
 
-**In:** a model or an attention. **Out:** a copy of it in `float32`, and a block in which it can be
-compared.
+**In:** a model or an attention. **Out:** a block in which it can be compared. (Its own weights get
+32 bits [where it is borrowed](in_place.py).)
 """
 
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import chain
@@ -42,24 +41,6 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from labml_nn.transformers.mistakes.comparison import off
-
-
-def copied(module: nn.Module) -> nn.Module:
-    r"""
-    ## A copy in `float32`
-    """
-    # A compiled module keeps the one that it was made from, and that one is copied. (A model that
-    # insists on a precision, by an assertion or by a table that is no buffer, fails with its own
-    # error.)
-    module = getattr(module, "_orig_mod", module)
-
-    # Many keep the weights of the last call, to draw them. PyTorch copies no tensor that has a
-    # history, so a copy gets the numbers alone.
-    kept = [one for part in module.modules() for one in vars(part).values()]
-    known = {id(one): one.detach() for one in kept if torch.is_tensor(one)}
-
-    # Weights and buffers of 16 or of 64 bits. Whole and complex numbers stay what they are.
-    return copy.deepcopy(module, known).float()
 
 
 class No16Bits(TorchFunctionMode):
@@ -192,7 +173,7 @@ def example(batch_size: int = 3, d_in: int = 7, d_out: int = 5) -> tuple[Tensor,
 
     ??? question "The weights of a model are `bfloat16`. Why isn't it tested as it is?"
         Because it rounds: its logits for a text and for the beginning of that text can differ by
-        parts in a thousand, and nothing is wrong. So a copy in `float32` is tested.
+        parts in a thousand, and nothing is wrong. So it is tested in `float32`.
 
     ??? question "Why not call a difference a mistake only from a hundredth on?"
         Small mistakes would pass, such as a number of a bias that is left out. And 16 bits can make
@@ -202,8 +183,8 @@ def example(batch_size: int = 3, d_in: int = 7, d_out: int = 5) -> tuple[Tensor,
         What 16 bits do to your model: logits or gradients that overflow, an epsilon that becomes
         zero, positions that are rounded. Run it once as it is, and look at its loss.
 
-    ??? question "Your model needs 14 GB in `bfloat16`. What does its copy need?"
-        28 GB, for each number has four bytes and not two. Test a small configuration of it: a
+    ??? question "Your model needs 14 GB in `bfloat16`. What does its test need beside them?"
+        28 GB, for each number has four bytes there and not two. Test a small configuration of it: a
         mistake is the same in all sizes.
     """
     linear = nn.Linear(d_in, d_out)

@@ -25,10 +25,15 @@ from torch import Tensor, nn
 from labml_nn.transformers.mistakes.calling import logits_of, own_lengths
 from labml_nn.transformers.mistakes.comparison import roughen
 from labml_nn.transformers.mistakes.in_place import borrowed
+from labml_nn.transformers.mistakes.places import far_apart, place_of
 from labml_nn.transformers.mistakes.verdicts import Findings, run_all
 
 # What fails here is told alone: without it, no other test makes sense.
 GATES = ("runs", "model_finite", "model_twice")
+
+# A difference counts if it is so many times what rounding does, or larger than this.
+TIMES_NOISE = 32
+LARGEST_NOISE = 1e-2
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
@@ -154,6 +159,36 @@ class Whole:
         if "logits" not in self.known:
             self.known["logits"] = self.predict(model, self.inputs).detach()
         return self.known["logits"]
+
+    def noise(self, model: nn.Module) -> float:
+        r"""
+        ### What rounding does to the logits
+
+        Relative to their scale. The last digit of each weight is changed, and the logits are
+        computed again. In a few models rounding grows from layer to layer, and what two ways to
+        the same logits differ by is then no mistake.
+        """
+        name = f"noise {model.training}"
+        if name not in self.known:
+            before = self.predict(model, self.inputs)
+            with borrowed(model):
+                generator = torch.Generator().manual_seed(1)
+                for weight in filter(Tensor.is_floating_point, model.parameters()):
+                    sign = torch.randn(weight.shape, generator=generator, device="cpu").sign()
+                    weight.data *= 1 + torch.finfo(weight.dtype).eps * sign.to(weight)
+                after = self.predict(model, self.inputs)
+            self.known[name] = min(LARGEST_NOISE, TIMES_NOISE * far_apart(after, before))
+        return self.known[name]
+
+    def place_of(self, model: nn.Module, found: Tensor, expected: Tensor) -> tuple[int, int] | None:
+        r"""
+        ### The first place that differs by more than rounding
+
+        The rounding of this model is measured only where something differs.
+        """
+        if place_of(found, expected) is None:
+            return None
+        return place_of(found, expected, self.noise(model))
 
     def longer(self, model: nn.Module) -> Tensor | None:
         r"""

@@ -759,3 +759,22 @@ def test_weights_that_stand_still_are_named_and_frozen_ones_are_told() -> None:
     model.unused = nn.Linear(3, 3)
     found = find_in_training_step(model, X, Y, make_step=plain_step(), n_steps=12)
     assert "no gradient comes to unused.weight" in found["every_weight_moves"]
+
+
+def test_what_rounding_does_to_a_model_is_no_leak_and_a_leak_beside_it_is_one() -> None:
+    class Chaotic(Small):
+        r"""Rounding grows, as through many layers; `leak` is what the next token adds."""
+
+        leak = 0.0
+
+        def forward(self, tokens: Tensor) -> Tensor:
+            z = super().forward(tokens)
+            rounded = (z * 1e3).sin()
+            # In another order of additions, as a kernel for another length does it.
+            extra = 1e-7 * tokens.shape[1] * z
+            return rounded + ((z + extra) * 1e3).sin() + self.leak * z.roll(-1, 1)
+
+    assert find_in_language_model(Chaotic(), texts()) == {}
+    leaking = Chaotic()
+    leaking.leak = 1.0
+    assert "sees the future" in find_in_language_model(leaking, texts())["model_prefix"]

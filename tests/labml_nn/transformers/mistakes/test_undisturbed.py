@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from labml_nn.transformers.mistakes.undisturbed import copied, example, no_autocast, undisturbed
+from labml_nn.transformers.mistakes.in_place import borrowed
+from labml_nn.transformers.mistakes.undisturbed import example, no_autocast, undisturbed
 
 LAYER = nn.Linear(3, 5)
 
@@ -159,18 +160,18 @@ def test_casts_to_16_bits_change_nothing_and_others_do(cast: Callable[[Tensor], 
         assert nn.Linear(3, 5).to(torch.bfloat16).weight.dtype == torch.float32
 
 
-def test_a_copy_has_32_bits_and_yours_stays_as_it_is() -> None:
+def test_a_borrowed_module_has_32_bits_and_yours_stays_as_it_is() -> None:
     layer = nn.Linear(3, 5).bfloat16()
     layer.kept = layer(torch.ones(7, 3, dtype=torch.bfloat16))
-    other = copied(layer)
-    assert other.weight.dtype == torch.float32
-    assert other.weight.equal(layer.weight.float())
-    assert other.kept.grad_fn is None
+    before = layer.weight.detach().clone()
+    with borrowed(layer):
+        assert layer.weight.dtype == torch.float32
+        assert layer.weight.equal(before.float())
     assert layer.weight.dtype == torch.bfloat16
-    # Of a compiled module the original.
-    compiled = nn.Module()
-    compiled._orig_mod = layer
-    assert type(copied(compiled)) is nn.Linear
+    assert layer.weight.equal(before)
+    # What was computed before has its history still.
+    layer.kept.sum().backward()
+    assert layer.weight.grad.dtype == torch.bfloat16
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
