@@ -230,9 +230,9 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
     [The loss after 1,000 steps with one part of the loop left
     out](../../results/loop_parts.json#tables.parts)
 
-    It isn't that nothing was clipped. In the first 400 steps of one such run, 152 gradients were
-    longer than 1. But the longest was 2.8: a batch that is a hundred times as odd as the others
-    didn't come up.
+    It isn't that nothing was clipped. In one such run of 1,000 steps, 378 gradients were longer
+    than 1. But the longest was 2.8: a batch that is a hundred times as odd as the others didn't
+    come up.
 
     ### What the loop leaves to you
 
