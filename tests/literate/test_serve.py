@@ -201,7 +201,7 @@ def test_a_changed_result_is_followed_and_so_is_what_was_measured(served: Served
     noted = ATTENTION.replace("One number for each pair", f"Edited: {number}")
     served.save("pkg/attention.py", noted)
     served.until(lambda: 'class="measured"' in served.page("attention/"))
-    served.until(lambda: "changed since" not in served.text("results/trials/"))
+    served.until(lambda: "Measured before" not in served.text("results/trials/"))
     # Another number, and it is told that the note is wrong.
     served.save("results/trials.json", found.replace("1.5512", "1.5612"))
     wrong = "the note says 1.55, results/trials.json has 1.5612"
@@ -210,7 +210,7 @@ def test_a_changed_result_is_followed_and_so_is_what_was_measured(served: Served
     # Another code than the one that was measured.
     served.save("pkg/attention.py", noted.replace("product", "doubled"))
     served.until(lambda: 'class="measured before"' in served.page("attention/"))
-    served.until(lambda: "has changed since this run" in served.text("results/trials/"))
+    served.until(lambda: "Measured before a change of" in served.text("results/trials/"))
 
 
 def test_what_is_as_it_was_is_not_written_again_and_what_is_gone_is_removed(served: Served) -> None:
