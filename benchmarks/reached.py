@@ -100,11 +100,17 @@ def statements(part: Part) -> Iterator[tuple[int, int, list[str]]]:
         yield first, one.end_lineno or one.lineno, names or [EFFECTS]
 
 
-def missed(code: Code, of: str, calls: Iterable[tuple[str, str]]) -> tuple[set[str], set[str]]:
-    r"""Definitions of which a function has run: those among the sources, and those they miss."""
-    places = Places(code)
+def among(code: Code, of: str) -> set[str]:
+    r"""The definitions that are the sources of a result, as `FILE:NAME`."""
     prints = by_names(code.sources(of))
-    known = {f"{path}:{name}" for path, names in prints.items() for name in names}
+    return {f"{path}:{name}" for path, names in prints.items() for name in names}
+
+
+def missed(
+    code: Code, of: str, known: set[str], calls: Iterable[tuple[str, str]]
+) -> tuple[set[str], set[str]]:
+    r"""Definitions of which a function has run: those of the known ones, and the others."""
+    places = Places(code)
     runs = code.reached(of).runs
     files = {path for path, part in places.parts.items() if part.name in runs}
     seen: set[str] = set()
@@ -141,7 +147,7 @@ def main() -> int:
     wrong = False
     for name in parser.parse_args().names or every:
         of = f"benchmarks.{name}"
-        seen, strange = missed(code, of, pairs(of, ROOT))
+        seen, strange = missed(code, of, among(code, of), pairs(of, ROOT))
         could = with_functions(code, of)
         ratio = len(could) / max(1, len(could & seen))
         told = f"{len(could)} could run, {len(could & seen)} ran, {ratio:.2f}"
