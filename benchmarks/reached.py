@@ -43,7 +43,8 @@ def trace(frame, event, argument):
     # can be called by anybody, if that one has run.
     if not called.co_filename.startswith(root) or not called.co_flags & 1:
         return
-    if "<locals>" in called.co_qualname:
+    # A constant that is made by a comprehension counts if somebody reads it.
+    if "<locals>" in called.co_qualname or called.co_name.endswith(("comp>", "genexpr>")):
         return
     above = frame.f_back
     while above and not above.f_code.co_filename.startswith(root):
