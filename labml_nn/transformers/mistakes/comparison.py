@@ -81,7 +81,9 @@ def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
     # What a list of heads has one by one is put together: the names differ in a number only.
     groups: dict[str, list[Tensor]] = {}
     for name, weight in attention.named_parameters():
-        groups.setdefault(re.sub(r"\.\d+\b", "", name), []).append(weight.detach())
+        # A single number, such as a learned scale, counts as one axis: numbers can't be joined.
+        parts = groups.setdefault(re.sub(r"\.\d+\b", "", name), [])
+        parts.append(torch.atleast_1d(weight.detach()))
     joined = {name: torch.cat(parts) for name, parts in groups.items()}
 
     # GPT-2's layers have their matrices transposed. A square one doesn't show that, but a matrix

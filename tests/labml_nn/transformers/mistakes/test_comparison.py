@@ -136,8 +136,9 @@ def test_matrices_may_have_any_name() -> None:
         nn.LayerNorm(D_MODEL),
         nn.Linear(5, 7, bias=False),
         nn.Conv1d(D_MODEL, D_MODEL, D_MODEL),
+        nn.ParameterDict({"scale": nn.Parameter(torch.tensor(1.0))}),
     ],
-    ids=["a gain", "another matrix", "three axes"],
+    ids=["a gain", "another matrix", "three axes", "a number"],
 )
 def test_with_a_weight_that_is_no_matrix_of_the_formula_none_is_found(other: nn.Module) -> None:
     assert find_weights(nn.ModuleList([linear()]), D_MODEL) != []
