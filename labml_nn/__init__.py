@@ -8,8 +8,8 @@ layout: front
 Learn how transformers work from code that runs. Each page is a Python module with one idea.
 Notes on the left say what each step means, and what fails without it.
 
-[A small transformer writes letter by letter, after training on Tiny Shakespeare, a million letters
-of Shakespeare's plays.](../results/recipes.json#tables.written "typed")
+[A small transformer, trained on Shakespeare's plays, writes letter by
+letter.](../results/recipes.json#tables.written "typed")
 
 [It goes on from your own beginning, in your browser](../results/writing.json#tables.written
 "write")
@@ -18,8 +18,8 @@ of Shakespeare's plays.](../results/recipes.json#tables.written "typed")
   [4.190](../results/course.json#tables.steps.Guessing.loss) →
   [1.538](../results/recipes.json#tables.losses.modern.loss)
 
-    Twelve steps of ten minutes, from guessing letters to a modern transformer. The numbers
-    are losses: lower is better.
+    Twelve steps, from guessing letters to a modern transformer. The numbers are losses: lower is
+    better.
 
 * **[The lessons](transformers/__init__.py)** `attn = scores.softmax(dim=1)`
 

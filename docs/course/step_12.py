@@ -93,12 +93,14 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.embed = nn.Embedding(n_vocab, D_MODEL)
+        # The embeddings begin small and are scaled up. So each step moves them eleven times as far.
+        nn.init.normal_(self.embed.weight, std=D_MODEL**-0.5)
         self.layers = nn.Sequential(*(Layer() for _ in range(N_LAYERS)))
         self.norm = nn.LayerNorm(D_MODEL)
         self.logits = nn.Linear(D_MODEL, n_vocab)
 
     def forward(self, tokens):
-        x = self.embed(tokens)
+        x = self.embed(tokens) * D_MODEL**0.5
         x = self.layers(x)
         return self.logits(self.norm(x))
 

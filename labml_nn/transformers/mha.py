@@ -25,7 +25,7 @@ Take “the cat sat”. Each word is a vector $x$. Three learned matrices make t
 Let “sat” look for who sat. Its query is `2 2 0 0`. A dot product with each key, divided by
 $\sqrt{4}$, is the *score*, and the softmax turns scores into weights:
 
-| | key | score | weight |
+| word | key | score | weight |
 | --- | :---: | ---: | ---: |
 | the | `0 0 1 1` | 0 | 0.09 |
 | cat | `1 1 0 0` | 2 | 0.67 |
@@ -205,8 +205,7 @@ class MultiHeadAttention(nn.Module):
         value = self.value(value)
 
         # **Score.** A sum of $d_k$ independent products of variance 1 has variance $d_k$; dividing
-        # by $\sqrt{d_k}$ makes it 1 again. We divide the query and not the product, which in
-        # float16 overflows later.
+        # by $\sqrt{d_k}$ makes it 1 again. In float16, the undivided product would overflow sooner.
         scores = self.get_scores(query / math.sqrt(self.d_k), key)
 
         # **Hide.** With the smallest finite score, a hidden key gets a weight of exactly zero. With
@@ -214,17 +213,17 @@ class MultiHeadAttention(nn.Module):
         if mask is not None:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
-        # **Weigh.** The softmax runs along the keys, so that the weights of each query sum to one:
+        # **Weigh.** The softmax runs along the keys, so the weights of each query sum to one:
         # `[seq_len_q, seq_len_k, batch_size, heads]`.
         attn = scores.softmax(dim=1)
 
-        # A query that sees no key has equal weights for all keys now. It should take nothing.
+        # A query that sees no key has equal weights now. It should take nothing.
         if mask is not None:
             attn = attn.masked_fill(~mask, 0)
         self.attn = attn.detach()
 
-        # **Average.** $X_{ibhd} = \sum_j A_{ijbh} V_{jbhd}$. Dropout leaves out some weights in
-        # training, so that no head relies on a single position.
+        # **Average.** $X_{ibhd} = \sum_j A_{ijbh} V_{jbhd}$. In training, dropout leaves out
+        # some weights, so no head relies on one position.
         x = torch.einsum("ijbh,jbhd->ibhd", self.dropout(attn), value)
 
         # **Mix.** Put the slices side by side again, `d_model` features, and mix them.

@@ -142,9 +142,6 @@ def same_weights(program: nn.Module, lesson: nn.Module) -> None:
     with torch.no_grad():
         for one, other in zip(theirs, ours, strict=True):
             other.copy_(one)
-        # The lesson's embedding is multiplied by a factor, for which it starts smaller.
-        tokens = lesson.embed.tokens
-        tokens.embedding.weight.div_(tokens.scale)
 
 
 def logits(model: nn.Module, n_vocab: int) -> Tensor:

@@ -13,6 +13,7 @@ from hypothesis import strategies as some
 from literate.problems import LiterateError
 from literate.reading.source import parse
 from literate.results import files, fingerprints, numbers, records
+from literate.results.made_of import Code
 from literate.results.pictures import of_chart
 from literate.results.records import UnknownResult
 from tests.literate.projects import write
@@ -253,10 +254,10 @@ def test_a_page_that_speaks_of_its_result_is_still_the_page_that_was_measured(
     ]:
         file.write_text(text)
         found = result(sources=known)
-        assert fingerprints.changed(found, {}, tmp_path) == names
-        assert fingerprints.changed(found, {"a.py": parse(text, "a.py")}, tmp_path) == names
+        assert Code(tmp_path).changed(found) == names
+        assert Code(tmp_path).changed(found, {"a.py": parse(text, "a.py")}) == names
     file.unlink()
-    assert fingerprints.changed(result(sources=known), {}, tmp_path) == ["a.py"]
+    assert Code(tmp_path).changed(result(sources=known)) == ["a.py"]
 
 
 def test_the_machine_is_told_in_a_few_words() -> None:
