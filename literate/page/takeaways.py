@@ -1,6 +1,6 @@
 r"""
 ---
-title: What goes with a page
+title: What a page hands out
 summary: The files beside a page, and what a reader can take away from it.
 ---
 

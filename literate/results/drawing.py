@@ -1,6 +1,6 @@
 r"""
 ---
-title: Drawing
+title: Drawing charts
 summary: A figure of Matplotlib becomes an SVG, and the page's style sheet gives it its colours.
 ---
 
