@@ -18,6 +18,10 @@ class GradScaler:
     def __init__(self, device: str = "cpu", enabled: bool = True, **options: Any) -> None:
         self.enabled = enabled
 
+    def is_enabled(self) -> bool:
+        r"""Whether it was made to scale."""
+        return self.enabled
+
     def scale(self, loss: Any) -> Any:
         r"""The loss itself."""
         return loss

@@ -46,9 +46,6 @@ def mark(tensors: Sequence[Tensor]) -> list[int]:
 # What a run counts and collects.
 NUMBERS = ("done", "planned", "losses", "seen", "random")
 
-# Devices that have random numbers of their own.
-GENERATORS = {"cuda": torch.cuda, "mps": torch.mps}
-
 
 def random_state(device: torch.device) -> list[Tensor]:
     r"""
@@ -56,10 +53,11 @@ def random_state(device: torch.device) -> list[Tensor]:
 
     On the CPU, and on the device of the model.
     """
-    # A GPU draws dropout itself, so its generator counts, too.
-    generator = GENERATORS.get(device.type)
+    # A GPU draws dropout itself, so its generator counts, too: that of `torch.cuda` or `torch.mps`.
     states = [torch.get_rng_state()]
-    return states if generator is None else [*states, generator.get_rng_state()]
+    if device.type != "cpu":
+        states.append(getattr(torch, device.type).get_rng_state())
+    return states
 
 
 def set_random_state(states: Sequence[Tensor], device: torch.device) -> None:
@@ -69,9 +67,8 @@ def set_random_state(states: Sequence[Tensor], device: torch.device) -> None:
     torch.set_rng_state(states[0])
 
     # A training that begins on a GPU and goes on without one draws other numbers from there on.
-    generator = GENERATORS.get(device.type)
-    if generator is not None and len(states) > 1:
-        generator.set_rng_state(states[1])
+    if device.type != "cpu" and len(states) > 1:
+        getattr(torch, device.type).set_rng_state(states[1])
 
 
 class RunFile:

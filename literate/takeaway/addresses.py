@@ -97,9 +97,11 @@ class Addresses:
         ### The address of a file of the repository
         """
         above, name = posixpath.split(path)
-        # A result has a page, with a place for each of its numbers.
+        # A result has a page, with a place for each value and each table, and none for a cell.
         if self.site and above == self.results and name.endswith(".json"):
-            return f"{self.site}{path.removesuffix('.json')}/#{anchor}".removesuffix("#")
+            kind, *names = anchor.split(".")
+            place = f"{kind}.{names[0]}" if kind == "tables" and names else anchor
+            return f"{self.site}{path.removesuffix('.json')}/#{place}".removesuffix("#")
         if self.repository is None:
             return None
         address = f"{self.repository}/blob/{BRANCH}/{path}"

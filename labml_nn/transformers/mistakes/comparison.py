@@ -83,7 +83,7 @@ def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
     for name, weight in attention.named_parameters():
         # A single number, such as a learned scale, counts as one axis: numbers can't be joined.
         parts = groups.setdefault(re.sub(r"\.\d+\b", "", name), [])
-        parts.append(torch.atleast_1d(weight.detach()))
+        parts.append(weight.detach().reshape(weight.shape or (1,)))
     joined = {name: torch.cat(parts) for name, parts in groups.items()}
 
     # GPT-2's layers have their matrices transposed. A square one doesn't show that, but a matrix

@@ -308,10 +308,11 @@ def test_the_pages_of_results_can_be_searched() -> None:
     assert "python trials.py" in found.entries[0].note
 
 
-def test_in_a_notebook_a_number_stays_and_a_figure_is_a_link_or_nothing() -> None:
+def test_in_a_notebook_a_number_stays_and_a_figure_has_a_cell_of_its_own() -> None:
     text = "Is [1.55]({0}#values.loss) so?\n\n[Time\nof *all*]({0}#figures.time)\n\nAfter."
     note = Note("docstring", 1, tuple(text.format(FILE).split("\n")))
     bare = with_addresses(note, "pkg/a.py", {}, Addresses())
     assert bare == "Is 1.55 so?\n\n\n\nAfter."
     linked = with_addresses(note, "pkg/a.py", {}, Addresses(repository="https://github.com/a/b"))
-    assert linked == text.format("https://github.com/a/b/blob/main/results/trials.json")
+    result = "https://github.com/a/b/blob/main/results/trials.json"
+    assert linked == f"Is [1.55]({result}#values.loss) so?\n\n\n\nAfter."

@@ -278,10 +278,11 @@ def test_every_definition_of_our_pages_runs_alone_and_examples_give_the_same(
         if not any(fnmatch(source.path, pattern) for pattern in machinery)
         for name in take_apart(source).defined
     }
-    # One call for a model, and one for a training step, are to be copied whole.
+    # One call for a model, and one for a training step, are to be copied whole. (With its four
+    # verdicts, it has three times the lines that it had; as a package it needn't be copied.)
     calls = "labml_nn.transformers.mistakes.language_model"
     for name in ("check_language_model", "check_training_step"):
-        assert copies[f"{calls}:{name}"].count("\n") <= 450
+        assert copies[f"{calls}:{name}"].count("\n") <= 1400
     (tmp_path / "copies.json").write_text(json.dumps(copies))
     child = subprocess.run(
         [sys.executable, "-I", "-W", "error", "-c", RUN_COPIES.replace("PLAIN", PLAIN)],
