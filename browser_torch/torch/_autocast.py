@@ -1,9 +1,9 @@
-r"""Mixed precision: within the block, the factors of matrix products have 16 bits."""
+r"""Mixed precision: matrix products have factors of 16 bits within the block, losses have 32."""
 
 from contextlib import ContextDecorator
 from typing import Any
 
-from torch._dtypes import FLOATING, bfloat16, check_device_name, float32
+from torch._dtypes import FLOATING, bfloat16, check_device_name, float16, float32
 from torch._tensor import Tensor
 
 
@@ -46,3 +46,11 @@ def in_precision(*factors: Tensor | None) -> list[Any]:
         one.to(d) if one is not None and one.dtype.kind == FLOATING and one.dtype is not d else one
         for one in factors
     ]
+
+
+def in_single_precision(*given: Tensor | None) -> list[Any]:
+    r"""What a loss is computed of: in 32 bits, where a type is set."""
+    if Precision.dtype is None:
+        return list(given)
+    short = (float16, bfloat16)
+    return [one.float() if one is not None and one.dtype in short else one for one in given]

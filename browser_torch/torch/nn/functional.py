@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import _elementwise, _reductions
 from torch._absent import absent
+from torch._autocast import in_single_precision
 from torch._dtypes import FLOATING, bool_, c_name, finfo, float32, float64, int64, scalar_name
 from torch._elementwise import need_floating, relu, sigmoid, tanh, where
 from torch._indexing import embedding
@@ -350,6 +351,7 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     r"""Minus the log-probability of each target."""
+    input, weight = in_single_precision(input, weight)
     if len(input.shape) == 1:
         input, target = input.unsqueeze(0), target.unsqueeze(0)
         losses = nll_loss(input, target, weight, None, ignore_index, None, reduction)
@@ -406,6 +408,7 @@ def cross_entropy(
             "cross_entropy_loss(): argument 'target' (position 2) must be Tensor, not "
             f"{type(target).__name__}"
         )
+    input, weight = in_single_precision(input, weight)
     axis = 0 if len(input.shape) == 1 else 1
     if target.dtype.kind == FLOATING:
         return _soft_targets(input, target, weight, axis, reduction, label_smoothing)
@@ -480,12 +483,14 @@ def _check_loss(name: str, input: Tensor, target: Any) -> None:
 
 def mse_loss(input: Tensor, target: Tensor, *args: Any, reduction: str = "mean") -> Tensor:
     r"""Squares of the differences."""
+    input, target = in_single_precision(input, target)
     _check_loss("mse_loss", input, target)
     return _reduced((input - target).square(), reduction)
 
 
 def l1_loss(input: Tensor, target: Tensor, *args: Any, reduction: str = "mean") -> Tensor:
     r"""Sizes of the differences."""
+    input, target = in_single_precision(input, target)
     _check_loss("l1_loss", input, target)
     return _reduced((input - target).abs(), reduction)
 
@@ -494,6 +499,7 @@ def smooth_l1_loss(
     input: Tensor, target: Tensor, *args: Any, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
     r"""Squares of small differences, sizes of large ones."""
+    input, target = in_single_precision(input, target)
     size = (input - target).abs()
     return _reduced(where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta), reduction)
 
@@ -523,6 +529,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     r"""Minus the log-probability of yes or no, from scores."""
+    input, target = in_single_precision(input, target)
     if input.shape != target.shape:
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
@@ -544,6 +551,7 @@ def kl_div(
     log_target: bool = False,
 ) -> Tensor:
     r"""How far a distribution is from a target, whose logarithm is the input."""
+    input, target = in_single_precision(input, target)
     if log_target:
         losses = target.exp() * (target - input)
     else:
