@@ -177,7 +177,7 @@ def test_no_result_shows_tex(asking: Page) -> None:
 @pytest.mark.parametrize("width", [400, *further(1400)])
 @pytest.mark.parametrize(
     ("query", "here"),
-    [("MultiHeadAttention", True), ("be broadcast in silence", True), ("TransformerLayer", False)],
+    [("MultiHeadAttention", True), ("slices side by side again", True), ("TransformerLayer", False)],
     ids=["definition", "note", "elsewhere"],
 )
 def test_the_keyboard_leads_to_a_row_below_the_header(
