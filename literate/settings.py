@@ -46,6 +46,7 @@ class Settings:
       notebook, if there are any
     * `takes` is a file with the minutes and memory that a notebook
       [takes](takeaway/requirements.py)
+    * `search` is a file with the [words of readers](page/search.py), if there is one
     * `words` maps [words](reading/rules.py) that notes should not say to what to say for them
     * `limits` has, for patterns of paths, the most that a page should have of what is
       [counted](reading/count.py)
@@ -75,6 +76,7 @@ class Settings:
     machinery: Sequence[str] = ()
     exercises: str = ""
     takes: str = ""
+    search: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     lessons: Mapping[str, Any] = field(default_factory=dict)

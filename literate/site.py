@@ -123,7 +123,18 @@ class Site:
         """
         by_hand = {self.settings.root / path: uri for path, uri in self.documents.items()}
         measured = {result.uri: result for result in self.results.values()}
-        return search.index(self.sources, self.uris, by_hand, measured)
+        settings = self.settings
+        home = next(iter(settings.sources))
+        # What the site is about comes first; then programs of the same package; then what made it.
+        aside = dict.fromkeys([*measured, *settings.documents.values()], 2)
+        for path, uri in self.uris.items():
+            if not path.startswith(f"{home}/"):
+                aside[uri] = 2
+            elif any(fnmatch(path, pattern) for pattern in settings.machinery):
+                aside[uri] = 1
+        named = settings.search and (settings.root / settings.search).read_text("utf-8")
+        of_readers = search.words(named)
+        return search.index(self.sources, self.uris, by_hand, measured, aside, of_readers)
 
 
 def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:

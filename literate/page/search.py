@@ -7,11 +7,20 @@ summary: What a reader can look up is every row of every page.
 A page is long, so a search that ends at the top of a page leaves its reader searching on. This one
 ends at the row: each row is an *entry* of its own, with the words of its note and the names in its
 code. The reader's browser compares the words of a query with them; nothing leaves the browser.
+
+Readers have words of their own. What is called otherwise elsewhere stands in the file that `search`
+in the [settings](../settings.py) names, and what the site doesn't have, with what is near to it:
+
+```toml
+same = [["car", "automobile"]]
+near = { submarine = ["ship", "diving"] }
+```
 """
 
 import html
 import json
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -30,6 +39,8 @@ from literate.results.records import Result, leaves, machine
 
 INDEX = "assets/search-index.js"
 NO_RESULTS: Mapping[str, Result] = {}
+NO_WORDS: Mapping[str, object] = {}
+NO_RANKS: Mapping[str, int] = {}
 _SECTION = re.compile(r'<h\d id="([^"]*)">(.*?)</h\d>', re.DOTALL)
 
 
@@ -45,6 +56,7 @@ class Entry:
     * `heading` and `note` are the words of its note
     * `names` are the names in its code
     * `terms` are what the page explains, at the top of it; of “a long name (ALN)” both names
+    * `paper` is the title of the paper that the page implements, at the top of it, too
     """
 
     anchor: str
@@ -53,6 +65,7 @@ class Entry:
     note: str = ""
     names: str = ""
     terms: tuple[str, ...] = ()
+    paper: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,11 +86,12 @@ def of_source(source: Source) -> Entries:
     page, and its text has what the front matter says, too.
     """
     matter, note, _ = front_matter.of_source(source)
-    paper = ", ".join(text for key, text in matter.paper.items() if key != "link")
+    paper = ", ".join(text.removeprefix("https://") for text in matter.paper.values())
     terms = " ".join(f"{term}: {sentence}" for term, sentence in matter.terms.items())
     said = [matter.summary, plain(note), f"Paper: {paper}" if paper else "", terms]
     explained = tuple(name for term in matter.terms for name in _names_of(term))
-    top = Entry("", note=" ".join(filter(None, said)), terms=explained)
+    title = matter.paper.get("title", "")
+    top = Entry("", note=" ".join(filter(None, said)), terms=explained, paper=title)
     entries = [_entry(source, row) for row in rows(source)]
     return Entries(
         front_matter.title_of(source),
@@ -119,10 +133,10 @@ def _heading(note: Note) -> tuple[str, Note]:
 
 def _values(entry: Entry) -> tuple[object, ...]:
     r"""
-    Hardly any entry has terms; they are left out where there are none.
+    Hardly any entry has terms or a paper; they are left out where there are none.
     """
-    *rest, terms = astuple(entry)
-    return (*rest, terms) if terms else tuple(rest)
+    *rest, terms, paper = astuple(entry)
+    return (*rest, terms, paper) if terms or paper else tuple(rest)
 
 
 def of_document(text: str, name: str) -> Entries:
@@ -159,27 +173,43 @@ def of_result(result: Result) -> Entries:
     return Entries(result.title, tuple(entries))
 
 
+def words(text: str) -> Mapping[str, object]:
+    r"""
+    ## The words of readers
+    """
+    return tomllib.loads(text)
+
+
 def index(
     sources: Mapping[str, Source],
     uris: Mapping[str, str],
     documents: Mapping[Path, str],
     results: Mapping[str, Result] = NO_RESULTS,
+    aside: Mapping[str, int] = NO_RANKS,
+    of_readers: Mapping[str, object] = NO_WORDS,
 ) -> dict[str, str]:
     r"""
     ## The index of a site
 
     `uris` are the paths of the pages, by the paths of their sources; `documents` and `results` have
-    paths of their own. Returned is its file, with its path on the site: a script that hands its
-    data over in an event. A script can be read from a folder on the disk, too, where a browser
-    refuses to read any other file.
+    paths of their own. `aside` says by the paths of pages which of them comes behind others that
+    fit as well, 1 or, behind these, 2. Returned is its file, with its path on the site: a script
+    that hands its data over in an event. A script can be read from a folder on the disk, too, where
+    a browser refuses to read any other file.
     """
     pages = [(uris[path], source.once(of_source)) for path, source in sources.items()]
     for path, uri in sorted(documents.items(), key=lambda item: item[1]):
         pages.append((uri, of_document(path.read_text(encoding="utf-8"), path.stem)))
     pages += [(uri, of_result(result)) for uri, result in results.items()]
     listed = [
-        [page.title, f"{folder(uri)}/".removeprefix("/"), [*map(_values, page.entries)]]
+        [
+            page.title,
+            f"{folder(uri)}/".removeprefix("/"),
+            aside.get(uri, 0),
+            [*map(_values, page.entries)],
+        ]
         for uri, page in pages
     ]
-    data = json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
+    whole = {"pages": listed, "same": [], "near": {}, **of_readers}
+    data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     return {INDEX: f'dispatchEvent(new CustomEvent("search-index",{{detail:{data}}}));\n'}

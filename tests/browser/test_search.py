@@ -24,7 +24,7 @@ def ask(page: Page, query: str) -> Locator:
         page.keyboard.press("/")
     page.locator("dialog input").fill(query)
     if query:
-        page.get_by_role("status").filter(has_text="result").wait_for()
+        page.get_by_role("status").filter(has_text=re.compile("result|No page")).wait_for()
     return page.locator("dialog li a")
 
 
@@ -156,14 +156,40 @@ def test_names_parts_headings_and_terms_are_found_first(asking: Page) -> None:
 def test_words_of_a_page_are_found_on_the_first_screen(asking: Page) -> None:
     results = ask(asking, "scaled dot product")
     assert titles(results)[0] == "Attention, Batch First › ScaledDotProductAttention"
-    # Every word has to be there.
-    assert titles(ask(asking, "broadcast silence sha"))[0].endswith("MultiHeadAttention.forward")
+    # A word that is nowhere is said, and the others are found.
+    assert titles(ask(asking, "undivided product overflow"))[0].endswith("MultiHeadAttention.forward")
     marks = asking.locator("dialog li").first.locator("mark").all_inner_texts()
-    assert {mark.lower() for mark in marks} == {"broadcast", "silence", "sha"}
-    assert ask(asking, "silence zebra").count() == 0
-    assert asking.locator("dialog [role=status]").inner_text() == "No results"
+    assert {"undivided", "overflow"} < {mark.lower() for mark in marks}
+    assert ask(asking, "silence zebra").count() > 0
+    status = asking.locator("dialog [role=status]")
+    assert status.inner_text() == "No page is about “zebra”. Nearest first:"
+    assert ask(asking, "zebra").count() == 0
+    assert status.inner_text() == "No page is about “zebra”."
     row = ask(asking, "einsum").filter(has_text="MultiHeadAttention.get_scores").first
     assert row.locator("mark").inner_text() == "einsum"
+
+
+ASKED = [
+    ("why divide by sqrt d_k", "Mistakes: Widths and Scales"),
+    ("perplexty", "Counting Letters"),
+    ("mutli head attention", "Multi-Head Attention"),
+    ("optimisers", "Optimizers"),
+    ("weight tying", "GPT-2"),
+    ("1706.03762", "Multi-Head Attention"),
+    ("what does temperature do when sampling", "Sampling"),
+]
+
+
+def test_questions_typing_errors_and_other_words_are_understood(asking: Page) -> None:
+    for query, title in ASKED:
+        assert title in [one.split(" › ")[0] for one in titles(ask(asking, query))[:3]], query
+
+
+def test_what_the_site_does_not_have_is_said_with_what_is_near(asking: Page) -> None:
+    results = ask(asking, "LSTM")
+    status = asking.locator("dialog [role=status]").inner_text()
+    assert status == "No page is about “LSTM”. Nearest first:"
+    assert titles(results)[0].startswith("Mamba")
 
 
 def test_no_result_shows_tex(asking: Page) -> None:
@@ -177,7 +203,11 @@ def test_no_result_shows_tex(asking: Page) -> None:
 @pytest.mark.parametrize("width", [400, *further(1400)])
 @pytest.mark.parametrize(
     ("query", "here"),
-    [("MultiHeadAttention", True), ("slices side by side again", True), ("TransformerLayer", False)],
+    [
+        ("MultiHeadAttention", True),
+        ("slices side by side again", True),
+        ("TransformerLayer", False),
+    ],
     ids=["definition", "note", "elsewhere"],
 )
 def test_the_keyboard_leads_to_a_row_below_the_header(

@@ -8,7 +8,7 @@ import markdown
 import pytest
 
 from literate import settings
-from literate.page.search import INDEX, Entries, Entry, index, of_document, of_source
+from literate.page.search import INDEX, Entries, Entry, index, of_document, of_source, words
 from literate.reading.source import parse
 from literate.site import Site, load
 from tests.literate.projects import write
@@ -25,12 +25,12 @@ def data(script: str) -> list:
     (found,) = re.findall(
         r'^dispatchEvent\(new CustomEvent\("[a-z-]+",\{detail:(.*)\}\)\);$', script
     )
-    return json.loads(found)
+    return json.loads(found)["pages"]
 
 
 def test_every_entry_leads_to_an_anchor_of_the_built_site(site: Path) -> None:
     checked = 0
-    for title, address, entries in data((site / INDEX).read_text(encoding="utf-8")):
+    for title, address, _, entries in data((site / INDEX).read_text(encoding="utf-8")):
         page = (site / address / "index.html").read_text(encoding="utf-8")
         ids = set(Shown(page).values("id"))
         assert title
@@ -90,13 +90,13 @@ def _hidden(): return Net
 
 
 def test_rows_become_entries() -> None:
-    said = "It has rows. The first note of MANY. Paper: On rows, R. Ow, 2020"
+    said = "It has rows. The first note of MANY. Paper: On rows, R. Ow, 2020, a.b"
     said = f"{said} knot (KN), loop: It is tied."
     trap = "Twice <img src=x onerror=alert(1)> the width"
     assert of_source(parse(PAGE, "a/page.py")) == Entries(
         "A page",
         (
-            Entry("", note=said, terms=("knot", "KN", "loop")),
+            Entry("", note=said, terms=("knot", "KN", "loop"), paper="On rows"),
             Entry("L12", names="MANY inf math"),
             Entry("Net", "Net", "A net", "It has d_k knots.", "Net"),
             Entry("Net.__init__", "Net.__init__", "Make it", "", "D_K __init__ d_k int self"),
@@ -159,17 +159,34 @@ def test_documents_and_sources_stand_in_one_index(tmp_path: Path) -> None:
     sources = {"p/a.py": parse(PAGE, "p/a.py"), "p/__init__.py": parse("x = 1\n", "p/__init__.py")}
     uris = {"p/a.py": "b/a.md", "p/__init__.py": "index.md"}
     listed = data(index(sources, uris, {tmp_path / "guides/start.md": "guides/start.md"})[INDEX])
-    assert [(title, address) for title, address, _ in listed] == [
+    assert [(title, address) for title, address, *_ in listed] == [
         ("A page", "b/a/"),
         ("p", ""),
         ("Start", "guides/start/"),
     ]
-    assert listed[0][2][0][5] == ["knot", "KN", "loop"]
-    assert listed[0][2][2] == ["Net", "Net", "A net", "It has d_k knots.", "Net"]
-    assert listed[2][2][-1] == ["start", "", "Start", "Here.", ""]
+    assert listed[0][3][0][5:] == [["knot", "KN", "loop"], "On rows"]
+    assert listed[0][3][2] == ["Net", "Net", "A net", "It has d_k knots.", "Net"]
+    assert listed[2][3][-1] == ["start", "", "Start", "Here.", ""]
 
 
 def test_what_a_note_says_stays_data_in_the_index() -> None:
     source = parse('# </script> " \\ \u2028 `${x}` 😀\nx = 1\n', "a.py")
     listed = data(index({"a.py": source}, {"a.py": "a.md"}, {})[INDEX])
-    assert listed[0][2][1][3] == '</script> " \\ ${x} 😀'
+    assert listed[0][3][1][3] == '</script> " \\ ${x} 😀'
+
+
+def test_the_words_of_readers_and_the_ranks_of_pages_are_in_the_index() -> None:
+    source = parse("x = 1\n", "a.py")
+    text = 'same = [["bf16", "bfloat16"]]\n[near]\nLSTM = ["a state"]\n'
+    script = index({"a.py": source}, {"a.py": "a.md"}, {}, {}, {"a.md": 2}, words(text))[INDEX]
+    assert '"same":[["bf16","bfloat16"]],"near":{"LSTM":["a state"]}' in script
+    assert data(script)[0][2] == 2
+
+
+def test_no_word_of_the_readers_is_only_their_own(repository: Path, site: Path) -> None:
+    r"""Of the words that mean the same, one is on a page; and so is one that is near."""
+    text = (site / INDEX).read_text(encoding="utf-8").lower()
+    said = words((repository / "labml_nn/search.toml").read_text(encoding="utf-8"))
+    pages = text[: text.rindex('"same":')]
+    for group in [*said["same"], *said["near"].values()]:
+        assert any(name.lower() in pages for name in group), group
