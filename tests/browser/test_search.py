@@ -157,7 +157,8 @@ def test_words_of_a_page_are_found_on_the_first_screen(asking: Page) -> None:
     results = ask(asking, "scaled dot product")
     assert titles(results)[0] == "Attention, Batch First › ScaledDotProductAttention"
     # A word that is nowhere is said, and the others are found.
-    assert titles(ask(asking, "undivided product overflow"))[0].endswith("MultiHeadAttention.forward")
+    first = titles(ask(asking, "undivided product overflow"))[0]
+    assert first.endswith("MultiHeadAttention.forward")
     marks = asking.locator("dialog li").first.locator("mark").all_inner_texts()
     assert {"undivided", "overflow"} < {mark.lower() for mark in marks}
     assert ask(asking, "silence zebra").count() > 0
