@@ -53,7 +53,7 @@ setup(
     python_requires=">=3.11",
     packages=find_packages(include=["browser_torch*", "labml_nn*", "literate*", "page_runner*"]),
     package_data={
-        "labml_nn": ["exercises.toml", "notebooks.toml"],
+        "labml_nn": ["exercises.toml", "notebooks.toml", "search.toml"],
         "labml_nn.training": ["tiny_shakespeare.txt"],
         "literate": ["settings.json"],
         "literate.reading": ["front_matter.json"],

@@ -46,6 +46,9 @@ def mark(tensors: Sequence[Tensor]) -> list[int]:
 # What a run counts and collects.
 NUMBERS = ("done", "planned", "losses", "seen", "random")
 
+# Devices that have random numbers of their own.
+GENERATORS = ("cuda", "mps")
+
 
 def random_state(device: torch.device) -> list[Tensor]:
     r"""
@@ -55,7 +58,7 @@ def random_state(device: torch.device) -> list[Tensor]:
     """
     # A GPU draws dropout itself, so its generator counts, too: that of `torch.cuda` or `torch.mps`.
     states = [torch.get_rng_state()]
-    if device.type != "cpu":
+    if device.type in GENERATORS:
         states.append(getattr(torch, device.type).get_rng_state())
     return states
 
@@ -67,7 +70,7 @@ def set_random_state(states: Sequence[Tensor], device: torch.device) -> None:
     torch.set_rng_state(states[0])
 
     # A training that begins on a GPU and goes on without one draws other numbers from there on.
-    if device.type != "cpu" and len(states) > 1:
+    if device.type in GENERATORS and len(states) > 1:
         getattr(torch, device.type).set_rng_state(states[1])
 
 
