@@ -16,13 +16,13 @@ terms:
 ---
 
 In “abracadabra”, the letter “a” is followed by “b” twice, by “c” once and by “d” once. Count, and
-you have a language model: after “a” comes “b” with a probability of 2/4. Where it does, the loss is
-$-\ln \frac{2}{4} = 0.69$ nats.
+you have a language model: after “a” comes “b” with a probability of 2/4. Where “b” comes, the loss
+is $-\ln \frac{2}{4} = 0.69$ nats.
 
 Two letters of *context* tell more. “ca” was followed by “d” alone, “da” by “b” alone, “ra” by “c”
-alone. No two letters were ever followed by different ones, and the loss on “abracadabra” is 0. The
-table knows this text by heart. On “abrada” it fails: after “ra” it has seen “c” and nothing else,
-“d” has the probability 0, and the loss is infinite.
+alone. No two letters were ever followed by different ones, so from its third letter on the loss on
+“abracadabra” is 0. The table knows this text by heart. On “abrada” it fails: after “ra” it has seen
+“c” and nothing else, “d” has the probability 0, and the loss is infinite.
 
 A long context predicts more, and comes up less often. This page counts contexts of all lengths and
 mixes them, the longer ones as far as they can be trusted.
@@ -66,8 +66,8 @@ def count_pairs(tokens: Tensor, n_vocab: int) -> Tensor:
     ## Letter pairs
 
     A table, `[n_vocab, n_vocab]`: the row of a letter has the probabilities of the letter after
-    it. A network can [learn this table](loop.py), and should then reach the same loss,
-    [2.482](../../results/counting.json#values.pairs).
+    it. Their loss is [2.482](../../results/counting.json#values.pairs). A network can [learn this
+    table](loop.py), and reaches nearly that.
     """
     # Each pair gets a number, so that one pass counts all of them: first letter times the size of
     # the vocabulary, plus second letter.
@@ -89,7 +89,7 @@ class BackOff:
     is followed by “a”. Is “a” certain, then?
 
     Witten and Bell answer: a context that was followed by many *different* letters will be followed
-    by yet another one. A context $c$ came up $N(c)$ times, with $T(c)$ different letters after it,
+    by yet another one. A context $c$ was followed $N(c)$ times, by $T(c)$ different letters,
     and the letter $x$ came after it $N(c\,x)$ times. The counts of $c$ get $N / (N + T)$ of the
     probability. The rest, $T / (N + T)$, goes to the prediction of $c'$, the context without its
     first letter:
@@ -98,10 +98,11 @@ class BackOff:
     p(x \mid c) = \frac{N(c\,x) + T(c) \, p(x \mid c')}{N(c) + T(c)}
     $$
 
-    The context “ca” came up once, so “d” after it gets half of the probability, and the other half
-    goes to what follows “a”. The shortest context is empty; below it there is only guessing. The
-    paper takes the shorter context only for letters that never followed the longer one. Language
-    models usually mix the two, as here. There are better mixtures, such as that of Kneser and Ney.
+    The context “ca” was followed once, so “d” gets half of the probability for that, and its share
+    of the other half, which goes to what follows “a”. The shortest context is empty; below it there
+    is only guessing. The paper takes the shorter context only for letters that never followed the
+    longer one. That is the *back-off* of the name. Language models usually mix the two, as here.
+    There are better mixtures, such as that of Kneser and Ney.
     """
 
     def __init__(self, text: str, n_letters: int, symbols: str) -> None:
@@ -158,7 +159,7 @@ class BackOff:
         ### The loss over a text
 
         In [windows](data.py#fixed_windows) of `seq_len` letters, as for every other model. What
-        came before the window is out of sight; otherwise counting would look better than it is.
+        came before the window is out of sight, as it is for a model that sees `seq_len` letters.
 
         Papers often give $e$ to the loss instead, the *perplexity*: with 1.688 nats it is 5.4, as
         if there were 5.4 letters to guess among.
@@ -213,7 +214,7 @@ def example(n_vocab: int = 5, n_letters: int = 2) -> tuple[Tensor, Tensor]:
     falling. Contexts that were never seen can't be the reason: the table answers with the shorter
     context, and that costs exactly nothing. From four letters to five, the rise is 0.027 nats.
     Contexts that were seen once add 0.006 of them, those seen two to four times 0.008, and those
-    seen five times or more 0.014, half of the rise.
+    seen five times or more 0.014, half of the rise (rounded, so the parts sum to 0.028).
 
     The reason is the mixture. It leaves $T$ parts to the shorter context, and that is too little
     on this text. Multiply `different` by 2 in `probability`, and five letters are better than four:

@@ -27,7 +27,7 @@ The remedy is to add a vector to each word that depends on its position alone. W
 | man | 2 | 0.91 | −0.42 | 0.02 | 1.00 |
 
 The first pair is the sine and the cosine of the position, the second that of a hundredth of it.
-They are the hands of a clock. The fast one tells neighbours apart and comes round in six positions.
+They are the hands of a clock. The fast one tells neighbours apart and comes round in 6.3 positions.
 The slow one comes round in 628, and tells early from late. For position $p$ and pair $i$, counted
 from 0:
 
@@ -55,10 +55,11 @@ def frequencies(d_model: int) -> Tensor:
     r"""
     ## Frequencies
 
-    $\omega_i$ for each pair of a sine and a cosine, `[n_pairs]`, from 1 to nearly $1/10000$.
+    $\omega_i$ for each pair of a sine and a cosine, `[n_pairs]`. The first is 1. With many features
+    the last is nearly $1/10000$.
     """
-    # For four features: 1 and 0.01. In single precision, the sine of position 5000 would be wrong
-    # in its fourth decimal.
+    # For four features: 1 and 0.01. In double precision: of 128 features, single precision gets
+    # some sines near position 5000 wrong in their fourth decimal.
     exponents = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
     return torch.exp(-math.log(10_000) * exponents)
 
@@ -99,7 +100,8 @@ def shift_positions(encodings: Tensor, offset: int) -> Tensor:
     \end{aligned}
     $$
 
-    This function moves the rows of `encodings`, `[max_len, d_model]`, by `offset` positions.
+    This function makes of the encoding of each position $p$ that of position $p$ + `offset`.
+    `encodings` and the result are `[max_len, d_model]`.
     """
     # Sines and cosines take turns, each in every second feature.
     sine = encodings[:, 0::2]
@@ -126,7 +128,7 @@ class PositionalEncoding(nn.Module):
         * `max_len` is the number of positions
         """
         super().__init__()
-        # A sine without its cosine could not be rotated.
+        # Sines and cosines come in pairs, so an odd width would get one feature too many.
         if d_model % 2:
             raise ValueError(f"d_model must be even, for pairs of sine and cosine, got {d_model}")
 
@@ -142,7 +144,7 @@ class PositionalEncoding(nn.Module):
         `x` and the result are `[seq_len, batch_size, d_model]`.
         """
         # The encodings of the first positions. For a sequence longer than `max_len` there aren't
-        # enough of them, and the sum fails.
+        # enough of them, and the sum fails. (With a single one, that would be added to all.)
         return self.dropout(x + self.encodings[: len(x)])
 
 
@@ -202,9 +204,10 @@ def example(
     The paper gives two kinds (section 3.5), fixed and learned ones, and found next to no difference
     between the two (table 3, row E).
 
-    Does the sum not spoil the token's own features? There are 128 features for 66 tokens and 64
-    positions, and the model can learn to keep the two apart. (An interpretation: no recorded
-    run shows it.)
+    Does the sum not spoil the token's own features? The encodings of 64 positions, with 128
+    features each, lie almost wholly in 25 directions, as neighbours are much alike. The other 103
+    are left to the tokens. (That the model makes use of it is an interpretation: no recorded run
+    shows it.)
 
     The page leaves out [what came later](positions/__init__.py): encodings of the distance between
     two positions, and rotations of queries and keys. Encodings that are added along the axis of the
@@ -225,13 +228,12 @@ def example(
         0, 1, 0, 1, …: all sines are zero there, and all cosines one.
 
     ??? question "At which position is the first pair back where it was at position 0?"
-        At none, because $2 \pi$ is no whole number. Position 44 is close, since $44 \approx 7
-        \cdot 2\pi$.
+        At none, because $\pi$ is irrational: no positive multiple of $2 \pi$ is a whole number.
+        Position 44 is close, since $44 \approx 7 \cdot 2\pi$.
 
     ??? question "Make `positions` a row of zeros in `sinusoidal_positions`. How do you notice?"
         Not by a shape. Every position gets the vector 0, 1, 0, 1, …, which tells nothing. Shuffle a
-        sequence: the results are the same again, shuffled. A model that is trained like this has
-        the loss of one without positions.
+        sequence that is attended to without a mask: the results are the same again, shuffled.
     """
     # Both kinds are added to the same tokens.
     d_model = 2 * n_pairs
