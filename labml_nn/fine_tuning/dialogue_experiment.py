@@ -4,16 +4,18 @@ title: A Model Learns to Answer
 summary: A small transformer reads 146 facts, and is then shown how questions are answered.
 ---
 
-A model of [342,274](../../results/dialogues.json#values.parameters) parameters reads for 2,000
-steps, and is then fine-tuned for 80 steps on dialogues about one half of the facts. Reading takes
-[53](../../results/dialogues.json#values.seconds.reading) seconds of one core, and fine-tuning takes
-[2](../../results/dialogues.json#values.seconds.fine_tuning) seconds. Then the model is asked about
-the other half. [Before fine-tuning](dialogues.py), it mostly goes on with questions. After it, it
-answers [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) correctly,
-letter for letter. A model that has read nothing learns next to nothing in the same 80 steps: it
-answers [0](../../results/dialogues.json#tables.changes.nothing%20read%20before.held_out) of them.
-No dialogue has these facts, so they come from the reading, and the dialogues have taught how to
-answer. (Some are [easier](facts.py#example) than others: the opposites of taught ones.)
+Does fine-tuning teach a model facts, or only how to answer? A small model reads about 146 facts for
+2,000 steps. Then 80 steps show it dialogues about *one half* of the facts, and we ask about the
+*other half*.
+
+Before the dialogues it mostly [goes on with questions](dialogues.py). After them it answers
+[0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) correctly, letter
+for letter. No dialogue has these answers, so the model has them from its reading. The same 80 steps
+teach a model that has read nothing next to nothing: it answers
+[0](../../results/dialogues.json#tables.changes.nothing%20read%20before.held_out) of them. (20 of
+the 73 questions are [easier](facts.py#example): the opposites of taught facts.)
+
+**In:** a model that has read, and dialogues. **Out:** a model that answers.
 
 [Fine-tuning with one thing changed at a time](../../results/dialogues.json#tables.changes)
 """
@@ -212,13 +214,18 @@ def example(batch_size: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
 
     A batch of dialogues, as the model is fine-tuned on it.
 
-    ### One thing changed at a time
+    ### Measured here
+
+    The model has [342,274](../../results/dialogues.json#values.parameters) parameters. Reading
+    takes [53](../../results/dialogues.json#values.seconds.reading) seconds of one core, and
+    fine-tuning [2](../../results/dialogues.json#values.seconds.fine_tuning) seconds. With one thing
+    changed at a time:
 
     * *The questions count, too:*
       [0.77](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) are
-      right. Questions are longer, so answers are then the smaller part of the mean. Others [found a
-      gain](https://arxiv.org/abs/2405.14394) (Shi et al. 2024) where instructions are long and
-      answers short, or examples few. Here it is a loss.
+      right. Perhaps that is because questions are longer, and answers the smaller part of the mean.
+      Others [found a gain](https://arxiv.org/abs/2405.14394) (Shi et al. 2024) where instructions
+      are long and answers short, or examples few.
     * *The end doesn't count:*
       [0](../../results/dialogues.json#tables.changes.the%20end%20doesn%27t%20count.stops) of the
       answers end. The model answers, and goes on with another question, as it did before.

@@ -15,29 +15,28 @@ terms:
 ---
 
 Ask a language model “what is the capital of peru?”, and it continues with what follows such a
-question in the texts that it has read.
+question in the texts that it has read. Our small transformer has read [146 facts](facts.py), and
+completes statements such as “the capital of peru is” nearly without a mistake. Asked a question, it
+goes on with *another question* in [0.80](../../results/dialogues.json#values.before.goes_on) of all
+cases, as the lists in its text do.
 
-A small transformer has read a text about [146 facts](facts.py). It knows them: of statements such
-as “the capital of peru is” it completes [0.995](../../results/dialogues.json#values.before.told)
-correctly. But asked a question, it goes on with *another question* in
-[0.80](../../results/dialogues.json#values.before.goes_on) of all cases, as the lists in its text
-do, and the right answer follows in [0.17](../../results/dialogues.json#values.before.asked). After
-80 steps of *fine-tuning* on dialogues about half of the facts, it answers
-[0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) of the questions
-about the other half correctly (means of three seeds).
-
-**In:** dialogues, each a list of messages that say whose they are. **Out:** inputs and targets for
-the [training loop](../training/loop.py), `[seq_len, batch_size]`, in which only the answers count.
-
-Think of the script of a play. Nobody speaks the words “ROMEO:” and “JULIET:”: they say whose turn
-it is. To learn Juliet's part you need Romeo's lines as well, but you don't learn those by heart.
-Here are the tokens of one dialogue, one in each column, and below them which ones count. The four
-*marks* are tokens like the letters:
+*Supervised fine-tuning* shows it dialogues. Here is one, a token in each column, and below them
+which ones count in the loss:
 
 ```text
 <begin> <user> h o t ? <end> <assistant> c o l d . <end>
    0       0   0 0 0 0   0        0      1 1 1 1 1   1
 ```
+
+The four *marks* are tokens like the letters. They say whose turn it is, as “ROMEO:” and “JULIET:”
+do in a play. Of these 14 tokens six count: the answer and its end. The question is there to be read
+and isn't learned, as an actor needs the other's lines and only learns his own. After 80 steps on
+dialogues about half of the facts, the model answers
+[0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) of the questions
+about the other half correctly.
+
+**In:** dialogues, each a list of messages that say whose they are. **Out:** inputs and targets for
+the [training loop](../training/loop.py), `[seq_len, batch_size]`, in which only the answers count.
 """
 
 from collections.abc import Mapping, Sequence
@@ -163,13 +162,16 @@ def example(question_len: int = 7, answer_len: int = 5, batch_size: int = 3) -> 
 
     Some dialogues side by side. All but one have a shorter question.
 
-    ### One thing at a time
+    ### Measured here
 
-    Two things make the difference. A *template* tells the model whose turn it is. A *mask* leaves
-    the questions out of the loss, so that the model learns to answer and not to ask. [The
-    experiment](dialogue_experiment.py) changes one thing at a time: without the mask
-    [0.77](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) are
-    right, and if the end of an answer doesn't count,
+    Means of three seeds. Before fine-tuning the model completes
+    [0.995](../../results/dialogues.json#values.before.told) of the statements correctly, and after
+    a question the right answer follows in
+    [0.17](../../results/dialogues.json#values.before.asked) of all cases.
+
+    [The experiment](dialogue_experiment.py) changes one thing at a time. If the questions count,
+    too, [0.77](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) of
+    the answers are right. If the end of an answer doesn't count,
     [0](../../results/dialogues.json#tables.changes.the%20end%20doesn%27t%20count.stops) of the
     answers end.
 
@@ -204,8 +206,8 @@ def example(question_len: int = 7, answer_len: int = 5, batch_size: int = 3) -> 
         It answers, and doesn't stop. Nobody has taught it what comes after the answer.
 
     ??? question "Write `~counted[:-1]` in `inputs_and_targets`. What does the model not learn?"
-        The mask is late by one: the first letter of an answer isn't counted, and whatever comes
-        after the answer is. All shapes are right. The comparison with another library notices.
+        To begin an answer. The mask is late by one: the “c” of “cold.” isn't counted, and whatever
+        comes after the answer is. All shapes are right, and the loss still falls.
 
     ??? question "A user writes “<end><assistant>yes<end>”. What does the model see?"
         Characters, unknown ones among them. The number of a mark comes from `render` alone.

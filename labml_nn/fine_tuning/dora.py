@@ -11,10 +11,10 @@ terms:
   DoRA: LoRA with a learned length for each row of the matrix; the product changes the direction.
 ---
 
-With [LoRA](lora.py) the rows of a matrix get longer and turn at the same time: one low-rank product
-does both. To make a row twice as long and leave its direction, $B A$ must contain a copy of the
-row. If many rows are to change their lengths, even all by the same factor, a small rank is used up.
-The paper found that full fine-tuning changes lengths and directions more independently than that.
+Double a matrix. Each of its rows keeps its direction and gets twice as long, so one number says it
+all. [LoRA](lora.py) can't: it would have to add a copy of the whole matrix, and in a product of
+rank 8 each row is a mix of the same 8 rows. So one low-rank product has to make rows longer *and*
+turn them. The paper found that full fine-tuning changes lengths and directions more independently.
 
 *DoRA* gives each row a length of its own, a number to be learned, and LoRA only turns the row:
 
@@ -23,10 +23,11 @@ W' = m \, \frac{W + \frac{\alpha}{r} B A}{\lVert W + \frac{\alpha}{r} B A \rVert
 $$
 
 The norm is taken for each row, and $m$ has one number for each row. A row makes one output feature.
-(The paper says columns; the library peft takes these rows, too.) An example with a single row: $W =
-(3, 4)$ has the length 5. Let the product add $(1, -4)$, which gives $(4, 0)$ with the length 4. So
-DoRA, with $m = 5$, has the row $(5, 0)$: turned, and still as long. Take $m = 10$ instead, and the
-row is $(10, 0)$.
+The paper says columns; the library peft takes rows, as we do.
+
+An example with a single row: $W = (3, 4)$ has the length 5. Let the product add $(1, -4)$, which
+gives $(4, 0)$ with the length 4. With $m = 5$, DoRA makes $(5, 0)$ of it: turned, and as long as
+before. With $m = 10$, the row is $(10, 0)$.
 
 **In** and **out** are those of [LoRA](lora.py#LoRALinear), and the adapter has one more number for
 each output feature.
@@ -74,7 +75,7 @@ class DoRALinear(LoRALinear):
         r"""
         From `[seq_len, batch_size, d_in]` to `[seq_len, batch_size, d_out]`.
         """
-        # The rows have changed as a whole, so the result is no longer a sum of two products.
+        # $(3, 4)$ has become $(5, 0)$ as a whole, so the result is no longer a sum of two products.
         return F.linear(x, self.weight(), self.base.bias)
 
 
@@ -87,11 +88,10 @@ def example(
     However far the product turns the rows, their lengths stay those of the base. (A row of zeros
     has no direction, and would give 0/0.)
 
-    ### What did not help here
+    ### Measured here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
-
-    The lengths. With rank 8 the loss on Python is
+    The lengths did not help. These are entries of [a list](../../docs/what_did_not_help.md) of such
+    things. With rank 8 the loss on Python is
     [1.613](../../results/lora.json#tables.methods.DoRA%20rank%208.python) with DoRA and
     [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with LoRA, and the best
     of three seeds of the one,
@@ -112,8 +112,9 @@ def example(
     ??? question "The update makes a row twice as long, and turns it nowhere. What does DoRA do?"
         Nothing: divided by its length the row is the old one, and $m$ hasn't changed.
 
-    ??? question "Leave out `length.detach()`. What test notices?"
-        Only the one that compares the gradients with peft's. All results of the forward pass stay.
+    ??? question "Leave out `length.detach()`. What changes?"
+        Nothing in the forward pass. The gradient of the matrix loses its part along the row: to
+        move $(4, 0)$ to $(4.1, 0)$ changes no result, because the row is divided by its length.
     """
     layer = DoRALinear(nn.Linear(d_in, d_out), rank, alpha=2 * rank)
 

@@ -7,9 +7,9 @@ terms:
   held-out facts: Facts that a model has read about, but was never asked about in fine-tuning.
 ---
 
-Fine-tuning begins with a model that has read a lot. To see what it adds, we need to know exactly
-what the model has read, and what it was taught. So the pages of this section share a small invented
-world: 146 facts such as “the capital of peru is lima.”, and two kinds of text about them.
+A fine-tuned model says that the capital of peru is lima. Has it learned that in fine-tuning, or had
+it read it before? With a text from the internet nobody can tell. So the pages of this section share
+a small world: 146 facts such as “the capital of peru is lima.”, and two kinds of text about them.
 
 **The text to read** is what a model is trained on first. Most questions in it are not answered:
 they stand in lists, as in an exam paper or a search log. The others are, and some lines state facts

@@ -15,37 +15,35 @@ terms:
   rank of a matrix: The smallest number of products, a column times a row, that add up to it.
 ---
 
-A [small transformer](../transformers/basic/autoregressive_model.py) that has learned Shakespeare
-is to write Python. *Fine-tuning* trains it further on Python code, and works: in
-[300](../../results/lora.json#values.steps) steps its loss on Python falls from
-[4.876](../../results/lora.json#tables.methods.Before.python) to
-[1.316](../../results/lora.json#tables.methods.Full%20fine-tuning.python). It fails in two ways:
+Take a model that has learned Shakespeare and train it further on Python code. This *fine-tuning*
+works, and has two drawbacks:
 
-* **It forgets.** The loss on Shakespeare rises from
-  [1.852](../../results/lora.json#tables.methods.Before.shakespeare) to
-  [3.079](../../results/lora.json#tables.methods.Full%20fine-tuning.shakespeare), and nothing brings
-  the old model back but a copy of it.
-* **It needs a whole model for each task.** That copy has
-  [3,277](../../results/lora.json#tables.methods.Full%20fine-tuning.kilobytes) kB. Ten tasks are ten
-  models.
+* **It forgets.** In our [small transformer](../transformers/basic/autoregressive_model.py), the
+  loss on Shakespeare rises from [1.852](../../results/lora.json#tables.methods.Before.shakespeare)
+  to [3.079](../../results/lora.json#tables.methods.Full%20fine-tuning.shakespeare).
+* **Each task needs a whole model.** For ten tasks you keep ten copies of all weights.
 
-Think of a printed book that you study from. You could rewrite its pages. Or you lay thin sheets
-over them and write on those: the book stays, each task has its own sheets, and you can take them
-off. *LoRA*, low-rank adaptation, freezes the weights and trains a sheet for each matrix:
-[302](../../results/lora.json#tables.methods.LoRA%20rank%208.kilobytes) kB for rank 8. Without the
-sheets the model is, bit for bit, the one that it was.
+*LoRA*, low-rank adaptation, leaves a trained matrix $W$ as it is and adds a product of two thin
+matrices to it. Only the thin ones are trained. Say that $W$ has 3 rows and 4 columns:
 
-**In:** a trained model. **Out:** the same model with an *adapter*, which is all that is trained and
-kept. Each layer still takes `[seq_len, batch_size, d_in]` to `[seq_len, batch_size, d_out]`.
+$$
+B A =
+\begin{pmatrix} 1 \\ 2 \\ 0 \end{pmatrix} \begin{pmatrix} 1 & 0 & -1 & 3 \end{pmatrix} =
+\begin{pmatrix} 1 & 0 & -1 & 3 \\ 2 & 0 & -2 & 6 \\ 0 & 0 & 0 & 0 \end{pmatrix}
+$$
+
+Seven trained numbers decide twelve. The price is that each row is a multiple of the same row. With
+$r$ columns in $B$ and $r$ rows in $A$, each row is a mix of $r$ rows; $r$ is the *rank*. For the
+512 × 128 matrices of our model and $r = 8$, 5,120 numbers decide 65,536.
 
 $$
 y = W x + \frac{\alpha}{r} B A x
 $$
 
-$W$ is the frozen matrix, with `d_out` rows and `d_in` columns. $A$ has $r$ rows and `d_in` columns,
-and $B$ has `d_out` rows and $r$ columns. $r$ is the *rank*, and $\alpha$ a fixed number. $B A$ has
-the shape of $W$, but fewer numbers decide it: for the 512 × 128 matrices of our model and $r = 8$,
-5,120 decide 65,536.
+$\alpha$ is a fixed number. Leave the second term out, and you have the old model back, bit for bit.
+
+**In:** a trained model. **Out:** the same model with an *adapter*, which is all that you train and
+keep. Each layer still takes `[seq_len, batch_size, d_in]` to `[seq_len, batch_size, d_out]`.
 """
 
 import math
@@ -60,10 +58,10 @@ class LoRALinear(nn.Module):
     r"""
     ## A layer with an adapter
 
-    Takes the place of a linear layer. If $B$ began with random numbers, as $A$ does, the loss on
-    Shakespeare would be [2.001](../../results/lora.json#values.random_start) before anything is
-    learned. And if the scale were 1 at every rank, the first steps would go further the higher the
-    rank is:
+    Takes the place of a linear layer. $A$ has `rank` rows and `d_in` columns, $B$ has `d_out` rows
+    and `rank` columns. If $B$ began with random numbers, as $A$ does, the loss on Shakespeare would
+    be [2.001](../../results/lora.json#values.random_start) before anything is learned. And if the
+    scale were 1 at every rank, the first steps would go further the higher the rank is:
 
     [How far ten steps move the logits: the mean over 32
     windows](../../results/lora.json#tables.first_steps)
@@ -76,13 +74,13 @@ class LoRALinear(nn.Module):
         * `alpha` is $\alpha$: how much the adapter counts, the same for all ranks
         """
         super().__init__()
-        # A rank above the smaller side adds numbers, but $B A$ can be no matrix that it couldn't be
-        # before.
+        # $B A$ of 3 rows and 4 columns can already be any such matrix at rank 3. A higher rank
+        # would only add numbers.
         most = min(base.weight.shape)
         if not 1 <= rank <= most:
             raise ValueError(f"the rank must be between 1 and {most}, got {rank}")
 
-        # Frozen, so there are no gradients of it, and the optimizer keeps no averages for it.
+        # Frozen: it gets no gradient, and the optimizer keeps no averages for it.
         self.base = base.requires_grad_(False)
 
         # $A$ starts as the weights of a linear layer do: random, and smaller the more inputs there
@@ -90,8 +88,9 @@ class LoRALinear(nn.Module):
         self.a = nn.Parameter(base.weight.new_empty(rank, base.in_features))
         nn.init.kaiming_uniform_(self.a, a=math.sqrt(5))
 
-        # $B$ starts at zero, so that at the first step the model is still the trained one. If $A$
-        # were zero, too, neither of them would have a gradient.
+        # $B$ starts at zero, so at the first step the model is still the trained one. If $A$ were
+        # zero too, neither would get a gradient: that of $B$ is a multiple of $A x$, and that of
+        # $A$ a multiple of $B$.
         self.b = nn.Parameter(base.weight.new_zeros(base.out_features, rank))
 
         # $B A x$ is a sum of $r$ terms. In the first steps it grows with $r$ (the table above).
@@ -202,29 +201,28 @@ def example(
 
     A layer whose adapter has learned something, and the same merged.
 
-    ### What a low rank is
+    ### What a low rank looks like
 
-    With $r = 1$, $B A$ is a column times a row:
-
-    $$
-    \begin{pmatrix} 1 \\ 2 \\ 0 \end{pmatrix} \begin{pmatrix} 1 & 0 & -1 & 3 \end{pmatrix} =
-    \begin{pmatrix} 1 & 0 & -1 & 3 \\ 2 & 0 & -2 & 6 \\ 0 & 0 & 0 & 0 \end{pmatrix}
-    $$
-
-    Seven numbers decide twelve. The picture shows what is lost: with rank 1, all rows are multiples
-    of one row.
+    With rank 1, all rows of the change are multiples of one row.
 
     [What 100 steps have added to a corner of one matrix: trained in full, and with ranks 1 and
     8](../../results/lora.json#figures.changes)
 
-    ### What it costs
+    ### Measured here
+
+    In [300](../../results/lora.json#values.steps) steps, full fine-tuning takes the loss on Python
+    from [4.876](../../results/lora.json#tables.methods.Before.python) to
+    [1.316](../../results/lora.json#tables.methods.Full%20fine-tuning.python). What it keeps for the
+    task has [3,277](../../results/lora.json#tables.methods.Full%20fine-tuning.kilobytes) kB, and a
+    LoRA adapter of rank 8 has
+    [302](../../results/lora.json#tables.methods.LoRA%20rank%208.kilobytes) kB.
 
     At our size LoRA learns less. The loss on Python is
     [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with rank 8, and
     [1.567](../../results/lora.json#tables.methods.LoRA%20rank%2016.python) with rank 16. In the
     paper hardly anything is lost on average, with models of 125 million weights (RoBERTa) to 175
-    billion (GPT-3). Our guess at the reason: its tasks are nearer to what these models know than
-    Python is to Shakespeare. [An experiment](lora_experiment.py) compares ranks, layers and what is
+    billion (GPT-3). Our guess is that its tasks are nearer to what these models know than Python is
+    to Shakespeare. [An experiment](lora_experiment.py) compares ranks, layers and what is
     forgotten.
 
     ### Exercises
@@ -247,8 +245,9 @@ def example(
         adapter off, keep the trained layers.
 
     ??? question "Forget `model.requires_grad_(False)` in `adapt`. How would you notice?"
-        Not by the loss, which gets a little better. Embeddings and normalisations are then trained,
-        too, so the adapter is larger. The test that counts what is trained fails.
+        There is no error. Embeddings and normalisations are then trained as well, so `adapter`
+        returns more than the thin matrices, and the model without its adapter is no longer the old
+        one.
     """
     layer = LoRALinear(nn.Linear(d_in, d_out), rank, alpha=2 * rank)
     x = torch.randn(seq_len, batch_size, d_in)

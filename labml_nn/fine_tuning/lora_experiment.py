@@ -4,13 +4,16 @@ title: Shakespeare Learns Python
 summary: Fine-tune a small transformer in full and with adapters; see what each learns and forgets.
 ---
 
-On a small model, [LoRA](lora.py) learns less than full fine-tuning, and forgets, too, while it is
-on; but it comes off without a trace. Here is how we know. **In:** a [small
-transformer](../transformers/basic/autoregressive_model.py) that has learned Shakespeare, and
-300,000 characters of Python, the sources of PyTorch's modules. **Out:** its loss on both texts,
-after [300](../../results/lora.json#values.steps) steps of fine-tuning with each method.
+Teach a model that knows Shakespeare some Python, once in full and once with [LoRA](lora.py). What
+does each learn, and what does each forget? On our small model, LoRA learns less than full
+fine-tuning. While its adapter is on, it forgets as well; take the adapter off, and nothing is
+forgotten.
 
-**Rank.** More is better, and each doubling gains less. Full fine-tuning stays ahead.
+**In:** a [small transformer](../transformers/basic/autoregressive_model.py) that has learned
+Shakespeare, and 300,000 characters of Python, the sources of PyTorch's modules. **Out:** its loss
+on both texts, after [300](../../results/lora.json#values.steps) steps with each method.
+
+**Rank.** A higher rank is better, and each doubling gains less. Full fine-tuning stays ahead.
 
 [The loss on Python](../../results/lora.json#figures.ranks)
 """

@@ -7,25 +7,26 @@ terms:
   packing: Puts several short texts into one window, each hidden from the others.
 ---
 
-Dialogues differ in length, and a batch of them [side by side](dialogues.py#side_by_side) is as long
-as its longest. The rest of the columns is filled with tokens that nobody needs, and the model
-computes them all the same.
+Dialogues of 3, 5 and 10 tokens [side by side](dialogues.py#side_by_side) make three columns of 10.
+Only 18 of the 30 tokens belong to a dialogue; the model computes the other 12 all the same.
 
-*Packing* puts several dialogues into one window, one after another. Then two things go wrong, if
-nothing is done about them. The second answer can look at the first question; and the second
-dialogue begins somewhere in the middle, where a dialogue that is asked alone never begins.
+*Packing* puts several dialogues into one window, one after another: 3 and 5 share a window of 10,
+and 18 of 20 tokens are used. Then two things go wrong, if nothing is done about them. The second
+answer can look at the first question. And the second dialogue begins in the middle of the window,
+where a dialogue that is asked alone never begins. So each token gets the number of its dialogue,
+and a position within it. B, U, A and E are the marks of [dialogues](dialogues.py): begin, user,
+assistant, end.
+
+```text
+token     B U h o t ? E A c o l  d  .  E  B U c o
+dialogue  1 1 1 1 1 1 1 1 1 1 1  1  1  1  2 2 2 2
+position  0 1 2 3 4 5 6 7 8 9 10 11 12 13 0 1 2 3
+```
+
+A token looks only at earlier tokens with the same number.
 
 **In:** rendered dialogues. **Out:** windows, `[length, batch_size]`, and a model that computes for
 each dialogue what it would compute if it were alone.
-
-Think of two plays bound in one book. The pages of the second are counted from its own beginning,
-and none of its lines answers the first.
-
-```text
-          <begin> <user> h o t ? <end> <assistant> c o l  d  .  <end> <begin> <user> …
-dialogue     1       1   1 1 1 1   1        1      1 1 1  1  1    1      2       2
-position     0       1   2 3 4 5   6        7      8 9 10 11 12   13     0       1
-```
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -184,22 +185,22 @@ def example(
 
     Two dialogues in each window, and room for two tokens more.
 
-    ### How much is filling?
+    ### Measured here
 
     Of twelve dialogues of [our kind](facts.py) side by side,
-    [0.74](../../results/dialogues.json#values.filled.side) of the tokens belong to a dialogue, and
-    the rest is filling. Packed into windows of 128 tokens, most of which hold two dialogues, the
-    share is [0.80](../../results/dialogues.json#values.filled.packed), and in windows of 512 it is
+    [0.74](../../results/dialogues.json#values.filled.side) of the tokens belong to a dialogue. In
+    windows of 129 tokens (128 inputs and the last target), most of which hold two dialogues, it is
+    [0.80](../../results/dialogues.json#values.filled.packed), and in windows of 513 it is
     [0.95](../../results/dialogues.json#values.filled.long).
 
-    ### Does it help?
-
-    Not here: without the mask, and with positions that run on through a window,
+    Do mask and positions make better answers? Not here. Without the mask, and with positions that
+    run on through a window,
     [0.86](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.held_out) of
     the answers are right, and with both
     [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out), a difference
     no larger than between three seeds. Perhaps that is because these dialogues say nothing about
-    each other. But only with both does a packed batch compute what each dialogue alone would.
+    each other. What both do change is what is computed: only then does each dialogue get the
+    numbers that it would get alone.
 
     Left out: finding the dialogues that fill a window best, and kernels that skip what the mask
     hides instead of computing it ([FlexAttention](../transformers/memory/flex.py) can).
@@ -216,8 +217,9 @@ def example(
         In front, with `<begin>`. Then all of them end at the last place, where the model writes on,
         and what is in front belongs to other dialogues.
 
-    ??? question "Leave only the causal half of the mask. What test notices?"
-        No test of shapes. The one that compares each dialogue in a window with the same one alone.
+    ??? question "Leave only the causal half of the mask. How do you notice?"
+        By no shape. Pack one dialogue twice into a window: both halves should give the same logits,
+        and now the second half differs.
     """
     # The letters that there are, and a question as long as it takes to fill half a window with it
     # and its answer.

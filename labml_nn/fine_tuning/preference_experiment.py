@@ -4,21 +4,21 @@ title: A Model Learns What Is Preferred
 summary: The model that has learned to answer is trained on pairs, and what it gains and loses.
 ---
 
-**In:** the model that [has learned to answer](dialogue_experiment.py) in two ways, and pairs about
-the taught half of the facts. In each pair the short answer is chosen and the sentence rejected;
-both are right. **Out:** its answers about the other half of the facts: how many are short, and how
-many are right.
+Two answers are right: “lima.”, and “the capital of peru is lima.” Suppose that people like the
+short one better. Can a model learn that from [pairs](preferences.py) alone, and stay right?
+
+**In:** the model that [has learned to answer](dialogue_experiment.py) in both ways, and pairs about
+the taught half of the facts, with the short answer chosen and the sentence rejected. **Out:** its
+answers about the other half of the facts: how many are short, and how many are right.
 
 [Before, after 40 steps on pairs, and after as many on the chosen answers
 alone](../../results/dialogues.json#tables.preferences)
 
-**What is gained:** almost no answer is a sentence, whatever $\beta$ is. **What is lost:** many are
-wrong now. With $\beta = 0.1$
-[0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) of the likeliest answers
-are right, with $\beta = 1$ [0.58](../../results/dialogues.json#tables.preferences.beta%201.greedy);
-before, [0.87](../../results/dialogues.json#tables.preferences.before.greedy) were. A larger $\beta$
-keeps the model closer to its copy. ([Why fewer answers are right, and what to use
-instead](preference_experiment.py#example).)
+**What is gained:** almost no answer is a sentence, whatever $\beta$ is. **What is lost:** of its
+likeliest answers [0.87](../../results/dialogues.json#tables.preferences.before.greedy) were right,
+and with $\beta = 0.1$ [0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) are
+now. A larger $\beta$ keeps the model closer to its copy, and more answers right. ([Why fewer are
+right, and what to use instead](preference_experiment.py#example).)
 """
 
 import random
@@ -224,17 +224,18 @@ def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
     the loss, which sees the difference alone. The probability goes to short texts that are wrong. A
     few are answers to other questions, more are no words at all: asked for the capital of croatia,
     a model said “cohia.” With $\beta = 1$ the right short answers end likelier than at the start,
-    and still fewer answers are right: many of the right ones had been sentences, and what those
-    lost went to wrong short texts, too. In larger models both fall, too ([Razin et al.
+    and still fewer of the likeliest answers are right,
+    [0.58](../../results/dialogues.json#tables.preferences.beta%201.greedy). Our guess is that many
+    of the right ones had been sentences, and that a part of what these lost went to wrong short
+    texts. In larger models both fall as well ([Razin et al.
     2024](https://arxiv.org/abs/2410.08847), [Pal et al. 2024](https://arxiv.org/abs/2402.13228)).
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
-
-    DPO itself. As many steps of [plain fine-tuning](dialogue_experiment.py) on the chosen answers
-    alone make [0.95](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.short)
-    of the answers short and leave
+    DPO itself. These are entries of [a list](../../docs/what_did_not_help.md) of such things. As
+    many steps of [plain fine-tuning](dialogue_experiment.py) on the chosen answers alone make
+    [0.95](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.short) of the
+    answers short and leave
     [0.74](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy) right.
     Where the wanted answer can be written down, that is enough. Pairs are for what can be judged
     but not written.

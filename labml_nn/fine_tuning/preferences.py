@@ -14,20 +14,25 @@ terms:
   reference model: A frozen copy of a model, from which training should not go too far.
 ---
 
-[Examples](dialogues.py) show a model what to answer. Often it is easier to say which of two answers
-is better than to write a good one. And an example says nothing about what *not* to do.
+Often it is easier to say which of two answers is better than to write a good one. *Direct
+preference optimization*, DPO, learns from such pairs. A score says how much likelier an answer has
+become since the training began: the difference of its log-probabilities, times a small number
+$\beta$, 0.1 here. Say that “lima.” was chosen and “the capital of peru is lima.” rejected:
 
-Our [fine-tuned model](dialogue_experiment.py) gives short answers, “lima.”, and sentences, “the
-capital of peru is lima.”: [0.45](../../results/dialogues.json#tables.preferences.before.short) of
-its drawn answers are short. Suppose that people like the short ones better. After 40 steps on pairs
-[1.00](../../results/dialogues.json#tables.preferences.beta%200.1.short) of the drawn answers are
-short. That is not all that changes: of its likeliest answers
-[0.87](../../results/dialogues.json#tables.preferences.before.greedy) were right, and
-[0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) are now. Plain fine-tuning
-on the short answers does less harm:
-[0.74](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy). Where the
-wanted answer can be written down, plain fine-tuning is enough: pairs are for what can be judged but
-not written. [The experiment](preference_experiment.py) looks into it.
+| | log-probability before | now | score |
+| --- | ---: | ---: | ---: |
+| chosen | −2 | −1.5 | 0.05 |
+| rejected | −2 | −3 | −0.1 |
+
+The *margin* is the difference of the scores, 0.15, and the loss is $-\ln \sigma(0.15) = 0.621$. At
+the start it was $\ln 2 = 0.693$. So the loss falls if the chosen answer becomes likelier *than the
+rejected one*.
+
+It also falls if both get worse. Let chosen go to −5 and rejected to −9: the margin is 0.4, and the
+loss 0.513, lower still. That is what happens here. After 40 steps on pairs all answers of our
+[fine-tuned model](dialogue_experiment.py) are short, as wanted, but of its likeliest answers only
+[0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) are right, and
+[0.87](../../results/dialogues.json#tables.preferences.before.greedy) were.
 
 **In:** a question with two answers, the *chosen* one and the *rejected* one, and a frozen copy of
 the model. **Out:** a loss.
@@ -181,6 +186,17 @@ def example(n_pairs: int = 3, seq_len: int = 5, n_vocab: int = 7) -> tuple[Tenso
 
     A table of pairs as the model, and random answers of which the last three tokens count.
 
+    ### Measured here
+
+    Our model gives short answers, “lima.”, and sentences, “the capital of peru is lima.”: at first
+    [0.45](../../results/dialogues.json#tables.preferences.before.short) of its drawn answers are
+    short, and after 40 steps on pairs
+    [1.00](../../results/dialogues.json#tables.preferences.beta%200.1.short). Plain fine-tuning on
+    the short answers does less harm than the pairs:
+    [0.74](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy) of the
+    likeliest answers stay right. Pairs are for what can be judged and not written.
+    [The experiment](preference_experiment.py) looks into it.
+
     ### Exercises
 
     ??? question "Chosen is twice as likely as before, rejected half as likely. The margin?"
@@ -192,8 +208,10 @@ def example(n_pairs: int = 3, seq_len: int = 5, n_vocab: int = 7) -> tuple[Tenso
         long answer usually has a lower log-probability than a short one, so pairs with a long
         chosen answer look as if they were in the wrong order from the start.
 
-    ??? question "Use the mean of the tokens' log-probabilities. What test notices?"
-        The one that multiplies the probabilities of the tokens.
+    ??? question "Use the mean of the tokens' log-probabilities for their sum. What changes?"
+        The formula has the probability of a whole answer, a product, whose logarithm is a sum. With
+        the mean, each token of a long answer counts less than one of a short answer. Some methods
+        want just that, but it is another loss.
 
     ??? question "Both begin at $e^{-2}$. Chosen falls to $e^{-5}$, rejected to $e^{-9}$. The loss?"
         It is lower, since the difference has grown by 4. Both answers have become rare, and

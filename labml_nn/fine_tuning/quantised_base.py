@@ -12,28 +12,29 @@ terms:
   QLoRA: LoRA on a base whose frozen weights are stored in a few bits.
 ---
 
-[LoRA](lora.py) trains few weights, but all the frozen ones are in memory, too, at four bytes each.
-For a large model they are what doesn't fit. Can they be [whole numbers of eight
-bits](../training/trained.py)? For weights that are *trained* that is hard: a step that is smaller
-than half a unit is rounded away. But these weights are frozen, and take no steps.
+[LoRA](lora.py) trains few weights, but the frozen ones are in memory as well, at four bytes each.
+They can be [whole numbers of eight bits](../training/trained.py) instead, with one scale for each
+row. Here is a row of two weights:
 
-So the base is stored in eight bits, and the adapter in 32. The frozen matrices of our model go from
-[3.20](../../results/lora.json#values.layers.float) MB to
-[0.82](../../results/lora.json#values.layers.eight_bits) MB. Adapted to Python at rank 8, the loss
-is [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208%20on%20eight%20bits.python), and
-on a base in 32 bits [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python): the
-same, as far as three seeds can tell.
+| | first weight | second weight |
+| --- | ---: | ---: |
+| stored | 127 | −64 |
+| times the scale, 0.01 | 1.27 | −0.64 |
 
-**In:** a model with adapters. **Out:** the same model with its frozen matrices in eight bits. Each
-layer still takes `[seq_len, batch_size, d_in]` to `[seq_len, batch_size, d_out]`:
+Such weights are hard to *train*. Say that 1.272 is better for the new text. A step of 0.002 leads
+to 127.2 units, which is rounded to 127: the step is lost, and so is each later one below half a
+unit, 0.005. The frozen weights take no steps, so eight bits will do. The adapter beside them stays
+in 32 bits, and can hold the 0.002.
+
+**In:** a model with adapters. **Out:** the same model with its frozen matrices in eight bits, a
+quarter of the bytes. Each layer still takes `[seq_len, batch_size, d_in]` to `[seq_len, batch_size,
+d_out]`.
 
 $$
 y = \operatorname{restore}(q, s)\, x + \frac{\alpha}{r} B A x
 $$
 
-$q$ are the whole numbers, `[d_out, d_in]`, and $s$ the scales of the rows; the rest is LoRA's. An
-example: a row is 127 and -64, and its scale 0.01, so its weights are 1.27 and -0.64. If 1.272 is
-better for the new text, no whole number can say so, but an update of 0.002 beside the row can.
+$q$ are the whole numbers, `[d_out, d_in]`, and $s$ the scales of the rows; the rest is LoRA's.
 """
 
 import torch
@@ -49,8 +50,8 @@ class Product(torch.autograd.Function):
     ## A product that restores its weights twice
 
     The gradient of $x$ is that of $y$ times the weights, so PyTorch keeps the weights for the
-    backward pass. If `restore` had made them just before, every layer would keep a matrix of 32
-    bits until then, and nothing would be saved.
+    backward pass. With `F.linear(x, restore(...))`, every layer would keep a matrix of 32 bits
+    until then, and in training nothing would be saved.
 
     Written with `F.linear`, a step of our model keeps
     [31.81](../../results/lora.json#values.backward.restored) MB for its backward pass; with this
@@ -138,16 +139,24 @@ def example(
 
     A layer with an adapter, before and after its base is put in eight bits.
 
-    ### What did not help here
+    ### Measured here
 
-    There is [a list](../../docs/what_did_not_help.md) of more such things.
+    The frozen matrices of our model go from [3.20](../../results/lora.json#values.layers.float) MB
+    to [0.82](../../results/lora.json#values.layers.eight_bits) MB. Adapted to Python at rank 8, the
+    loss is [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208%20on%20eight%20bits.python),
+    and on a base in 32 bits
+    [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python): the same, as far as
+    three seeds can tell.
 
-    The weights are not what fills our memory. A step keeps
-    [28.81](../../results/lora.json#values.backward.float) MB for its backward pass, and a step on
+    In a model of this size the weights don't fill the memory. A step keeps
+    [28.81](../../results/lora.json#values.backward.float) MB for its backward pass. And a step on
     eight bits takes [1.17](../../results/lora.json#values.eight_bits_time) times as long, probably
-    because weights are restored twice. What we expected to do harm did none: to merge an adapter
-    into such a base, you have to round once more, and all that is smaller than half a unit is lost.
-    The loss is [1.606](../../results/lora.json#values.rounded.before) before and
+    because weights are restored twice. These are [two things that did not
+    help](../../docs/what_did_not_help.md).
+
+    We expected harm from merging, and there was none. To merge an adapter into such a base, you
+    have to round once more, and all that is smaller than half a unit is lost. The loss is
+    [1.606](../../results/lora.json#values.rounded.before) before and
     [1.606](../../results/lora.json#values.rounded.after) after.
 
     ### The paper
