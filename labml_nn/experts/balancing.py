@@ -12,26 +12,29 @@ terms:
   load: The number of tokens of an expert, divided by the number that an equal share would be.
 ---
 
-Nothing tells a router to use all its experts. In our small model with 16 of them, the busiest
-expert of a layer gets
+Nothing tells a router to use all its [experts](mixture.py). In our small model with 16 of them, the
+busiest expert of a layer gets
 [2.49](../../results/experts.json#tables.layers.experts%2C%20no%20balancing.most) times an equal
 share of the tokens, and the least busy one
-[0.12](../../results/experts.json#tables.layers.experts%2C%20no%20balancing.least) times (means over
-layers and seeds). So some weights are hardly used, and where each expert has a GPU of its own, the
-other GPUs wait for the busiest one.
+[0.12](../../results/experts.json#tables.layers.experts%2C%20no%20balancing.least) times. The
+weights of the second are hardly used, and where each expert has a GPU of its own, all others wait
+for the busiest.
+
+Take four experts, two of them for each of eight tokens. All eight choose expert 1, four choose
+expert 2 as well, and four expert 3. As shares of the tokens, that is (1, 0.5, 0.5, 0), and an equal
+share would be 0.5. Two remedies:
+
+* A *balancing loss* multiplies each share by the mean score of the expert and adds the products up.
+  Its gradient pushes the score of expert 1 down twice as hard as those of 2 and 3, and expert 4
+  isn't pushed at all.
+* A *bias* is added to the scores, for the choice alone. After each step that of expert 1 goes down
+  by 0.001, and that of expert 4 up. No gradient is needed.
 
 [The load of each expert of the second layer, without balancing, with a loss and with a bias, from
 one seed](../../results/experts.json#figures.loads)
 
-**In:** a model with [mixtures of experts](mixture.py), after a batch. **Out:** an addition to the
-loss, or another bias for each expert.
-
-[The greatest and the least load of an expert, and the loss: means over two layers and three
-seeds](../../results/experts.json#tables.balancing)
-
-Think of a supermarket with several checkouts. A *loss* teaches customers to dislike the checkout
-with the longest queue. A *bias* is a sign above that queue, “next checkout, please”: customers go
-elsewhere, and what they think of the checkout stays the same.
+**In:** a model with mixtures of experts, after a batch. **Out:** an addition to the loss, or
+another bias for each expert.
 """
 
 from collections.abc import Iterator
@@ -61,9 +64,8 @@ def shares(router: Router) -> Tensor:
     f_i = \frac{\text{tokens of the last batch that chose expert } i}{\text{all its tokens}}
     $$
 
-    Take four experts, two of them for each token, and eight tokens. All choose expert 1, half of
-    them expert 2 as well and the others expert 3. Then $f = (1, 0.5, 0.5, 0)$. The sum is
-    `n_active`, 2 here, and an equal share is $2/4 = 0.5$.
+    For the eight tokens above, $f = (1, 0.5, 0.5, 0)$. The sum is `n_active`, 2 here, and an equal
+    share is $2/4 = 0.5$.
     """
     n_tokens, n_experts = router.scores.shape
 
@@ -184,14 +186,16 @@ def example(
     r"""
     ## Example
 
+    ### Measured here
+
+    [The greatest and the least load of an expert, and the loss: means over two layers and three
+    seeds](../../results/experts.json#tables.balancing)
+
     [The greatest load in the second layer in the course of the training, from one seed; each point
     is a mean of 20 steps](../../results/experts.json#figures.greatest)
 
-    ### What did not help here
-
-    There is [a list](../../docs/what_did_not_help.md) of more such things.
-
-    The predictions hardly gain from balance at our size. Compared seed by seed, the balancing loss
+    The predictions hardly gain from balance at our size, [as from other
+    things](../../docs/what_did_not_help.md). Compared seed by seed, the balancing loss
     changes the loss of the predictions by
     [−0.018](../../results/experts.json#values.change.loss.least) to
     [−0.003](../../results/experts.json#values.change.loss.most): lower for each of the three seeds,
@@ -231,7 +235,7 @@ def example(
 
     ??? question "Use the scores *with* the bias for the weights. What changes?"
         A busy expert is not only chosen less, its result also counts less where it is chosen; and
-        a bias of −1 can make a weight negative. The comparison with DeepSeek-V3 notices.
+        a bias of −1 can make a weight negative.
 
     ??? question "Call `adjust` after an evaluation. What goes wrong?"
         The shares are those of the last batch that the router has seen. The bias would be adjusted

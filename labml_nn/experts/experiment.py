@@ -4,23 +4,21 @@ title: The Load of Each Expert
 summary: A small model with experts, trained without balancing, with a loss and with a bias.
 ---
 
-Do a few experts really take most of the tokens? Here the busiest of 16 gets
-[2.49](../../results/experts.json#tables.layers.experts%2C%20no%20balancing.most) times an equal
-share without balancing, [1.21](../../results/experts.json#tables.layers.experts%2C%20loss.most)
-times with a loss and [1.16](../../results/experts.json#tables.layers.experts%2C%20bias.most) times
-with a bias. **In:** a text, and some steps for each of three models, which differ in [their
-balancing](balancing.py) (the bias also comes with sigmoids). **Out:** the loss of each, and the
-*load* of each expert: the tokens that it gets, divided by an equal share of them.
+Do a few experts really take most of the tokens? A batch of 1,024 tokens with two choices each makes
+2,048 choices. With 16 experts, an equal share is 128. An expert that gets 320 has a *load* of 320 /
+128 = 2.5. Here the busiest has
+[2.49](../../results/experts.json#tables.layers.experts%2C%20no%20balancing.most) without balancing,
+and [1.16](../../results/experts.json#tables.layers.experts%2C%20bias.most) with a bias.
 
 [The load of each expert of the second layer after 1,000 steps, from one
 seed](../../results/experts.json#figures.loads)
 
-The model has two layers of 64 features, and in each of them 16 [experts](mixture.py) of 32 hidden
-features, two for each token. A thousand steps of all three take
-[65](../../results/experts.json#values.notebook_seconds) seconds of one core; the notebook does 400.
+**In:** a text, and some steps for each of three models, which differ in [their
+balancing](balancing.py) (the bias also comes with sigmoids). **Out:** the loss of each, and the
+load of each expert.
 
-[All layers that we have trained in the place of the network, with the means of three
-seeds](../../results/experts.json#tables.layers)
+The model has two layers of 64 features, and in each of them 16 [experts](mixture.py) of 32 hidden
+features, two for each token.
 """
 
 from collections.abc import Callable
@@ -208,6 +206,16 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> tuple[T
     ## Example
 
     An alphabet over and over, and five steps.
+
+    ### Measured here
+
+    With the balancing loss the greatest load is
+    [1.21](../../results/experts.json#tables.layers.experts%2C%20loss.most). A thousand steps of all
+    three models take [65](../../results/experts.json#values.notebook_seconds) seconds of one core;
+    the notebook does 400.
+
+    [All layers that we have trained in the place of the network, with the means of three
+    seeds](../../results/experts.json#tables.layers)
 
     ### Exercises
 

@@ -15,23 +15,22 @@ terms:
   router: A linear layer whose scores decide which experts a token goes through.
 ---
 
-A [feed-forward network](../transformers/feed_forward.py) uses all its weights for every token. Make
-it eight times as wide, and a small transformer's loss falls from
-[1.992](../../results/experts.json#tables.layers.one%20small%20network.loss) to
-[1.913](../../results/experts.json#tables.layers.one%20large%20network.loss); but each token now
-takes eight times the work in this layer. A *mixture of experts* has the weights of the wide network
-and the work of the narrow one. With 16 experts, two of them for each token, and a [balancing
-loss](balancing.py), the loss is
-[1.940](../../results/experts.json#tables.layers.experts%2C%20loss.loss), so they get
-[0.65](../../results/experts.json#values.gained) of that gain (means of three seeds).
+A [feed-forward network](../transformers/feed_forward.py) uses all its weights for every token. A
+network that is eight times as wide predicts better, and each token takes eight times the work. A
+*mixture of experts* has the weights of the wide network and the work of the narrow one: many small
+networks, the *experts*, of which each token uses a few.
 
-**In** and **out:** the features of tokens, `[seq_len, batch_size, d_model]`. Each token is changed
-on its own.
+A *router*, one linear layer, gives the token a logit for each expert. Take four experts, two of
+them active:
 
-Think of a hospital. No patient sees every doctor: somebody at the entrance asks a few questions and
-sends each patient to two of them. An *expert* is a small network, a
-[SwiGLU](../transformers/swiglu.py) here. The *router* is one linear layer, which gives a token $x$
-a logit for each expert:
+| expert | 1 | 2 | 3 | 4 |
+| --- | ---: | ---: | ---: | ---: |
+| logit | 1 | −1 | 2 | 0 |
+| score $s_i$, their softmax | 0.24 | 0.03 | 0.64 | 0.09 |
+| weight $w_i$ | 0.27 | | 0.73 | |
+
+Experts 3 and 1 have the highest scores. Divided by their sum, these are the weights 0.73 and 0.27.
+The token becomes $0.27\, E_1(x) + 0.73\, E_3(x)$. Experts 2 and 4 don't run.
 
 $$
 s = \operatorname{softmax}(W x) \qquad
@@ -39,11 +38,11 @@ w_i = \frac{s_i}{\sum_{j \in T} s_j} \qquad
 y = \sum_{i \in T} w_i\, E_i(x)
 $$
 
-$W$ are the router's weights, $s_i$ is the score of expert $i$, $T$ are the `n_active` experts with
-the highest scores, and $E_i(x)$ is what expert $i$ makes of the token.
+$W$ are the router's weights, $T$ are the `n_active` experts with the highest scores, and $E_i(x)$
+is what expert $i$, a [SwiGLU](../transformers/swiglu.py) here, makes of the token $x$.
 
-[The loss after 1,000 steps, mean and range of three seeds; “loss”, “bias” and the last two lines
-are explained on the next two pages](../../results/experts.json#figures.losses)
+**In** and **out:** the features of tokens, `[seq_len, batch_size, d_model]`. Each token is changed
+on its own.
 """
 
 from collections.abc import Callable
@@ -84,13 +83,13 @@ class Router(nn.Module):
         # until the next call, because a [balancing loss](balancing.py) needs them.
         self.scores = self.linear(x).softmax(dim=-1)
 
-        # The largest scores, and the experts that they belong to. A choice has no gradient. The
-        # scores have one: if expert 3 was more useful than expert 1, the score of 3 rises. An
+        # The largest scores, 0.64 and 0.24, and their experts, 3 and 1. A choice has no gradient.
+        # The scores have one: if expert 3 was more useful than expert 1, the score of 3 rises. An
         # expert that wasn't chosen learns nothing from this token.
         weights, self.chosen = self.scores.topk(self.n_active, dim=-1)
 
-        # The weights sum to one, so the result is a weighted mean of what the experts give, however
-        # many are active. They are the same as a softmax over the chosen logits alone.
+        # 0.73 and 0.27. They sum to one, so the result is a weighted mean of what the experts give,
+        # however many are active. A softmax over the chosen logits, 2 and 1, gives the same.
         return weights / weights.sum(dim=-1, keepdim=True), self.chosen
 
 
@@ -98,16 +97,8 @@ class Mixture(nn.Module):
     r"""
     ## Mixture of experts
 
-    For example, with four experts and two active ones:
-
-    | expert | 1 | 2 | 3 | 4 |
-    | --- | ---: | ---: | ---: | ---: |
-    | logit | 1 | −1 | 2 | 0 |
-    | score $s_i$ | 0.24 | 0.03 | 0.64 | 0.09 |
-    | weight $w_i$ | 0.27 | | 0.73 | |
-
-    The token goes through experts 1 and 3 and gets $0.27\, E_1(x) + 0.73\, E_3(x)$. Experts 2 and 4
-    don't run.
+    In the place of a feed-forward network. The loop goes over the experts and not over the tokens:
+    each expert runs once, on all the tokens that have chosen it.
     """
 
     def __init__(
@@ -141,7 +132,7 @@ class Mixture(nn.Module):
         # another.
         tokens = x.flatten(0, -2)
 
-        # Two experts and two weights for each token, say.
+        # For our token, the weights 0.73 and 0.27 and the experts 3 and 1.
         weights, chosen = self.router(tokens)
 
         # Each expert adds its result for the tokens that have chosen it.
@@ -185,6 +176,18 @@ def example(
 ) -> tuple[Tensor, ...]:
     r"""
     ## Example
+
+    ### Measured here
+
+    A network that is eight times as wide takes the loss of a small transformer from
+    [1.992](../../results/experts.json#tables.layers.one%20small%20network.loss) to
+    [1.913](../../results/experts.json#tables.layers.one%20large%20network.loss). With 16 experts,
+    two of them for each token, and a [balancing loss](balancing.py), the loss is
+    [1.940](../../results/experts.json#tables.layers.experts%2C%20loss.loss): these experts get
+    [0.65](../../results/experts.json#values.gained) of the gain (means of three seeds).
+
+    [The loss after 1,000 steps, mean and range of three seeds; “loss”, “bias” and the last two
+    lines are explained on the next two pages](../../results/experts.json#figures.losses)
 
     ### What an expert is expert in
 
@@ -240,8 +243,8 @@ def example(
         A weighted sum of all experts, which costs as much as the wide network.
 
     ??? question "Write `result[token] = weighted` for the line with `index_add`. What goes wrong?"
-        Of each token's experts only the last one is left. All shapes are right; the comparison with
-        Mixtral notices.
+        Of each token's experts only the last one is left: our token gets $0.73\, E_3(x)$, and
+        nothing of expert 1. All shapes are right.
     """
     mixture = Mixture(d_model, d_ff, n_experts, n_active)
     x = torch.randn(seq_len, batch_size, d_model)

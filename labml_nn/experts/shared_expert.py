@@ -12,9 +12,9 @@ terms:
   shared expert: An expert that every token goes through.
 ---
 
-With 16 experts and two for each token, there are only 120 pairs to choose from. And what all tokens
-need, each expert has to learn for itself, since a token may go to any of them. The paper changes
-two things, with as many weights and as much work for a token (but for the router):
+With 16 experts and two for each token, there are only 16 · 15 / 2 = 120 pairs to choose from. And
+what all tokens need, each expert has to learn for itself, since a token may go to any of them. The
+paper changes two things, with as many weights and as much work for a token (but for the router):
 
 | layer | experts | for each token | combinations |
 | --- | ---: | ---: | ---: |
@@ -23,9 +23,8 @@ two things, with as many weights and as much work for a token (but for the route
 | one of these shared | 31 + 1 | 3 + 1 | 4,495 |
 
 *Fine-grained* experts are cut in two, so that a token has more combinations to choose from. A
-*shared* expert works on every token and takes over what all need, so that the others can
-specialise. At our size [neither helps](shared_expert.py#example). Think of a hospital again:
-everybody sees the nurse, and then some specialists.
+*shared* expert works on every token. The idea is that it takes over what all of them need, and the
+others can specialise, as in a hospital where everybody sees the nurse, and then some specialists.
 
 **In** and **out:** the features of tokens, `[seq_len, batch_size, d_model]`.
 
@@ -96,11 +95,10 @@ def example(
     r"""
     ## Example
 
-    ### What did not help here
+    ### Measured here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
-
-    At our size, neither of the two helps. The loss is
+    At our size, neither of the two helps. These are entries of [a
+    list](../../docs/what_did_not_help.md) of such things. The loss is
     [1.956](../../results/experts.json#tables.layers.experts%2C%20bias.loss) with plain experts,
     [1.961](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.loss) with
     twice as many of half the width, and
@@ -112,8 +110,8 @@ def example(
     [0.009](../../results/experts.json#values.change.shared.most): sometimes better, sometimes
     worse. And they train more slowly,
     [32](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.seconds) seconds
-    of one core and not [21](../../results/experts.json#tables.layers.experts%2C%20bias.seconds),
-    because there are more and smaller products.
+    of one core and not [21](../../results/experts.json#tables.layers.experts%2C%20bias.seconds):
+    the same work is now done in twice as many products.
 
     [The loss after 1,000 steps, mean and range of three seeds; the last two are those of this
     page](../../results/experts.json#figures.losses)
@@ -137,13 +135,11 @@ def example(
         The router could turn it off for some tokens, and then the others have to know again what
         all tokens need.
 
-    ??? question "Pass `d_ff` for `n_shared * d_ff`. What test notices?"
-        The one that looks at the shapes of three shared experts. With a single shared expert the
-        lines are the same. The comparison with DeepSeek-V3 has 17 shared experts and doesn't
-        notice, because it puts DeepSeek's weights in the place of ours, whatever their shapes.
+    ??? question "Pass `d_ff` for `n_shared * d_ff`. What happens?"
+        With a single shared expert, nothing. With two, the shared network has half the width that
+        was asked for, and no error says so. Look at the shapes of its weights.
     """
-    # Experts are narrow here, so each is a small matrix product of its own. That is why they train
-    # more slowly.
+    # Narrow experts: each is a small matrix product of its own.
     mixture = SharedMixture(d_model, d_ff, n_experts, n_active)
 
     # Eleven routed experts and the shared one for each token: nearly all that there are, so that

@@ -143,10 +143,10 @@ def example(
 
     The frozen matrices of our model go from [3.20](../../results/lora.json#values.layers.float) MB
     to [0.82](../../results/lora.json#values.layers.eight_bits) MB. Adapted to Python at rank 8, the
-    loss is [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208%20on%20eight%20bits.python),
-    and on a base in 32 bits
-    [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python): the same, as far as
-    three seeds can tell.
+    loss is
+    [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208%20on%20eight%20bits.python), and
+    on a base in 32 bits [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python): the
+    same, as far as three seeds can tell.
 
     In a model of this size the weights don't fill the memory. A step keeps
     [28.81](../../results/lora.json#values.backward.float) MB for its backward pass. And a step on

@@ -12,20 +12,17 @@ terms:
   prompt look-up: The draft is what followed the last few tokens when they came up earlier.
 ---
 
-A draft has to be cheap, and a small transformer isn't cheap enough for a small target. A guess of a
-draft with 64 features takes [0.33](../../results/speculative.json#tables.passes.1.draft)
-milliseconds, and a pass of the target over four letters takes
-[1.38](../../results/speculative.json#tables.passes.4.target). So four guesses take nearly as long
-as the pass that checks them, and the text comes only
-[1.3](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as
-fast as without a draft.
+[Speculative decoding](speculative.py) needs guesses that cost little. A small transformer isn't
+cheap enough for a small target: one guess takes
+[0.33](../../results/speculative.json#tables.passes.1.draft) milliseconds, four take 1.3, and the
+pass of the target that checks four letters takes
+[1.38](../../results/speculative.json#tables.passes.4.target).
 
 Two drafts on this page need no network. **In:** the text so far. **Out:** guesses, and the
 [distributions](speculative.py#accept) that they were drawn from.
 
-* **Counted letters** know the training text. With three letters of context, a guess is a look-up in
-  a table, and the text comes
-  [2.6](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast.
+* **Counted letters** know the training text. After “the” they look up in a table which letters
+  followed “the” there, and how often.
 * **Prompt look-up** knows only the text so far. It finds the last few letters earlier in it, and
   guesses that what followed them follows again:
 
@@ -34,9 +31,6 @@ the cat, the c
   ^^^      ^^^     the last three letters came up before,
      at,_          and these four followed
 ```
-
-[How often the first guess is kept, and what a draft of four
-adds](../../results/speculative.json#tables.drafts)
 """
 
 import torch
@@ -68,8 +62,8 @@ class CountedLetters:
         n_letters = self.counted.n_letters
         context = "".join(symbols[token] for token in text[max(0, len(text) - n_letters) :])
 
-        # A row takes a product for each letter of the vocabulary and of the context, so each is
-        # computed when it is first needed. Then it's a look-up.
+        # A row is computed when it is first needed, a product for each letter of the vocabulary
+        # and of the context. From then on it's a look-up.
         if context not in self.rows:
             row = [self.counted.probability(symbol, context) for symbol in symbols]
 
@@ -122,9 +116,17 @@ def example(
 
     An alphabet of five letters, over and over.
 
-    ### When looking up pays
+    ### Measured here
 
-    The method is meant for text that repeats itself: a summary of what stands in the prompt, a
+    [How often the first guess is kept, and what a draft of four
+    adds](../../results/speculative.json#tables.drafts)
+
+    With counted letters the text comes
+    [2.6](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast
+    as without a draft, with the small transformer only
+    [1.3](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times.
+
+    Prompt look-up is meant for text that repeats itself: a summary of what stands in the prompt, a
     program that is changed in one place. In a play three letters come up often, and what follows
     depends on more than these: in text that the classic model writes, a first guess is kept at
     [0.09](../../results/speculative.json#tables.drafts.prompt%20look-up.overlap) of all places; at

@@ -8,31 +8,26 @@ terms:
 ---
 
 A [cache](../transformers/kv_cache.py) grows with the text. What if the end of the text changes? In
-[speculative decoding](speculative.py) a model reads four guessed letters at once, and then two of
-them turn out to be wrong. Their keys and values are in every layer by now. If they stay, the model
-goes on from a text that was never written.
-
-The cached model notices that the text isn't the one that it has read, and begins anew: it reads the
-whole text again. That is correct, and expensive. For texts of 16 letters that get 40 more, with
-four guesses at a time, it computes
-[8.4](../../results/speculative.json#values.positions.begins_anew) positions for each letter that is
-written. With this page it computes
-[1.9](../../results/speculative.json#values.positions.goes_back), and writes the same text.
-
-**In:** the whole text so far, with one column for each text. **Out:** logits for its new positions,
-`[n_new, batch_size, n_vocab]`. *New* is what comes after the part that the model has read before.
-
-Think of a notebook in which you write what is certain in ink, and go on in pencil. If the pencilled
-lines turn out to be wrong, you rub out those lines, and nothing above them.
+[speculative decoding](speculative.py) a model reads “the ” and the four guessed letters “king” at
+once. Then “king” turns out to be wrong, and the text becomes “the cat”:
 
 ```
 read     t h e _ k i n g        rewound to      t h e _
 next     t h e _ c a t          new positions           c a t
 ```
 
+The keys and values of “king” are in every layer by now. If they stay, the model goes on from a text
+that was never written. Reading all seven letters again is correct, and expensive. Cut the last four
+keys and values off instead, and only three positions are new. For texts of 16 letters that get 40
+more, the model computes [8.4](../../results/speculative.json#values.positions.begins_anew)
+positions for each written letter if it begins anew, and
+[1.9](../../results/speculative.json#values.positions.goes_back) if it goes back.
+
 Why is cutting enough? Under a [causal mask](../transformers/mha.py#causal_mask) no position sees a
-later one. So the keys of the first four letters are the same whether “king” or “cat” comes after
-them, and are still right when “king” has gone.
+later one. So the keys of “the ” are the same whether “king” or “cat” comes after them.
+
+**In:** the whole text so far, with one column for each text. **Out:** logits for its new positions,
+`[n_new, batch_size, n_vocab]`. *New* is what comes after the part that the model has read before.
 """
 
 import torch
@@ -118,12 +113,12 @@ def example(
     ??? question "Forget one layer in `rewind`. What happens?"
         Its keys are more than the mask has columns for, so the next call fails. Leave out all of
         `rewind`, and the results are right: the text isn't the one that was read, so
-        `CachedTransformer` begins anew. It's only slower.
+        `CachedTransformer` begins anew. That is only slower.
 
     ??? question "Replace the running product by a plain sum. When does it do harm?"
         When a letter after the first difference happens to be the same. Then too many positions are
         kept, the text no longer begins with what was read, and `CachedTransformer` begins anew. The
-        logits are right, but there are more of them. The test with one letter replaced notices.
+        logits are right, but there are more of them: those of all positions.
     """
     # Two layers of two heads.
     sizes = (n_vocab, 4, 2, 2, 8, n_read + n_new)

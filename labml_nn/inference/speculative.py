@@ -15,18 +15,27 @@ terms:
   speculative decoding: A cheap draft guesses tokens, and one pass of the target checks them all.
 ---
 
-A model writes one token for each pass, and a pass reads all of its weights. But a pass over many
-tokens takes little longer than a pass over one. For the [classic
-transformer](../transformers/basic/autoregressive_model.py) with a
+A model writes one token for each pass through all of its weights. Reading several tokens in one
+pass costs little more than reading one: for our small transformer with a
 [cache](../transformers/kv_cache.py), one new letter takes
 [1.19](../../results/speculative.json#tables.passes.1.target) milliseconds, and sixteen take
-[1.81](../../results/speculative.json#tables.passes.16.target). Yet the letters of a text can't be
-computed together: each depends on the one before it. So *guess* them. Something cheap, the *draft*,
-guesses four letters. One pass of the *target*, the model that we care about, checks all four, so
-that each text is as likely as from the target alone. If the draft is [counted
-letters](prompt_lookup.py), text comes
-[2.6](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast, at
-[3.1](../../results/speculative.json#tables.drafts.counted,%203%20letters.per_pass) letters a pass.
+[1.81](../../results/speculative.json#tables.passes.16.target). But when the model *writes*, the
+second letter isn't known before the first.
+
+So guess. Something cheap, the *draft*, guesses four letters. One pass of the *target*, the model
+that we care about, checks them all:
+
+```
+text so far     t h e _
+draft guesses           c a r _
+target checks           ✓ ✓ ✗       keeps “ca”, draws “t”
+text now        t h e _ c a t
+```
+
+Three letters for one pass of the target. The check is made so that each text is as likely as from
+the target alone. A guess $x$ with probability $q(x)$ in the draft and $p(x)$ in the target is kept
+with probability $\min(1, p(x) / q(x))$. With $q = 0.4$ and $p = 0.3$, that is in three cases of
+four.
 
 **In:** a target, a draft, and a text, `[n_text]`. **Out:** the text with more tokens, and how many
 each pass of the target has added.
@@ -56,8 +65,8 @@ def distribution(logits: Tensor, temperature: float) -> Tensor:
 
     The probabilities by which a token is drawn.
     """
-    # Greedy decoding is a distribution, too, with all of the probability on the likeliest token. So
-    # it needs no algorithm of its own.
+    # Greedy decoding is a distribution, too, with all of the probability on the likeliest token.
+    # The rest of the page works for it unchanged.
     if temperature == 0:
         return F.one_hot(logits.argmax(dim=-1), logits.shape[-1]).double()
 
@@ -74,10 +83,8 @@ def accept(draft: Tensor, q: Tensor, p: Tensor, generator: torch.Generator | Non
     * `p` are those of the target: one more, for the token after the draft
 
     The simplest check would be to draw from $p$ and keep the guess if it is the same. That is
-    right, too, but two draws often differ, even from one distribution. With counted letters, only
-    [0.37](../../results/speculative.json#tables.drafts.counted,%203%20letters.agree) of the pairs
-    agree. The rule below keeps the first guess in
-    [0.78](../../results/speculative.json#tables.drafts.counted,%203%20letters.overlap).
+    right, too, but two draws often differ, even from one distribution. In the example below they
+    agree in 0.3 · 0.5 + 0.4 · 0.3 + 0.1 · 0.2 = 0.29 of all cases, and the rule keeps 0.7.
 
     Keep a guess $x$ with probability $\min(1, p(x) / q(x))$: a token that the draft makes too often
     by the factor $q(x) / p(x)$ gets rarer by just as much. Else draw from what is left of $p$:
@@ -209,9 +216,17 @@ def example(n_text: int = 5, n_draft: int = 3, n_tokens: int = 7, n_vocab: int =
 
     A table of letter pairs is the target, and its own draft.
 
-    ### Drafts that pay little
+    ### Measured here
 
-    A small transformer is too slow. With 64 features and a single layer it adds
+    With [counted letters](prompt_lookup.py) as the draft, text comes
+    [2.6](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast,
+    at [3.1](../../results/speculative.json#tables.drafts.counted,%203%20letters.per_pass) letters a
+    pass. The rule keeps the first guess in
+    [0.78](../../results/speculative.json#tables.drafts.counted,%203%20letters.overlap) of all
+    places; two draws would agree in
+    [0.37](../../results/speculative.json#tables.drafts.counted,%203%20letters.agree).
+
+    A small transformer as the draft is too slow. With 64 features and a single layer it adds
     [3.5](../../results/speculative.json#tables.drafts.transformer,%2064%20features.per_pass)
     letters a pass, more than counted letters, but is only
     [1.3](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as
@@ -245,8 +260,8 @@ def example(n_text: int = 5, n_draft: int = 3, n_tokens: int = 7, n_vocab: int =
         $1 + 0.7 + 0.7^2 + 0.7^3 + 0.7^4 = (1 - 0.7^5) / (1 - 0.7) = 2.77$. The 1 is the target's.
 
     ??? question "After a rejection, draw from $p$ and not from what is left. What goes wrong?"
-        “a” of the example then comes with $0.3 + 0.3 \cdot 0.5 = 0.45$ in place of 0.5. No text
-        looks wrong. Only a test that computes the distribution notices.
+        “a” of the example then comes with $0.3 + 0.3 \cdot 0.5 = 0.45$ in place of 0.5. No single
+        text looks wrong. Count the letters of many texts, or compute the distribution.
     """
     # Rows of logits: for the token after each token. The draft is the target itself here.
     generator = torch.Generator().manual_seed(1)

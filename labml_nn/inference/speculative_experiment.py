@@ -15,18 +15,10 @@ none.
 [The classic transformer as the target, and its
 drafts](../../results/speculative.json#tables.drafts)
 
-Here the drafts that draw add least to greedy text. Suppose that target and draft both find “a” and
-“o” about equally likely. If both draw, most guesses are kept. At the temperature 0, the guess is
-lost if the target's likeliest letter is “a” and the draft's is “o”. Prompt look-up adds most to
-greedy text, which repeats itself. (For a [weaker target](prompt_lookup.py#example) counted letters
-add *most* to greedy text,
-[3.62](../../results/prompt_lookup.json#tables.texts.a%20play,%20temperature%200.counted) letters a
-pass, and
-[2.03](../../results/prompt_lookup.json#tables.texts.a%20play,%20temperature%201.counted) at the
-temperature 1.)
-
-[Letters that a pass adds, at three
-temperatures](../../results/speculative.json#tables.temperatures)
+Does a lower temperature help? Suppose that the target finds “a” and “o” likely with 0.51 and 0.49,
+and the draft with 0.49 and 0.51. If both draw, 0.98 of the guesses are kept. At the temperature 0,
+the draft always says “o” and the target always wants “a”: no guess is kept. Here, too, the drafts
+that draw add least to greedy text.
 """
 
 import torch
@@ -171,6 +163,18 @@ def example(n_text: int = 7, n_tokens: int = 5, n_draft: int = 3, n_vocab: int =
 
     Neither model is trained. They predict all letters about equally, so they agree, and most
     guesses of the transformer are kept. That says nothing about trained models.
+
+    ### Measured here
+
+    [Letters that a pass adds, at three
+    temperatures](../../results/speculative.json#tables.temperatures)
+
+    Prompt look-up adds most to greedy text, which repeats itself. The order isn't the same for all
+    models: for a [weaker target](prompt_lookup.py#example) counted letters add *most* to greedy
+    text, [3.62](../../results/prompt_lookup.json#tables.texts.a%20play,%20temperature%200.counted)
+    letters a pass, and
+    [2.03](../../results/prompt_lookup.json#tables.texts.a%20play,%20temperature%201.counted) at the
+    temperature 1.
 
     ### Exercises
 
