@@ -64,7 +64,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site purge serve notebooks train test quick whole oldest colab update dist soak proof lint check bench bench-site clean distclean
+.PHONY: help site purge serve notebooks published push train test quick whole oldest colab update dist soak proof lint check bench bench-site clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -90,6 +90,18 @@ serve: $(made)/site node_modules/.made ## Show the website at http://127.0.0.1:8
 
 notebooks: $(made)/site ## Build the notebooks from the sources
 	$(run) -m literate notebooks
+
+# Those whose code is as it was keep their outputs. Links lead to REPOSITORY_URL and SITE_URL.
+published: $(made)/test ## Write the notebooks with outputs, links and badges into published/; run what has changed
+	$(run) -m literate notebooks --out published/notebooks --run
+
+# One commit without a parent: nobody needs the outputs of before. Done with an index of its own.
+push: ## Make published/ the one commit of the branch `notebooks`, and push it
+	@git_dir=$$(git rev-parse --absolute-git-dir) && export GIT_INDEX_FILE="$$git_dir/published-index" && \
+	rm -f "$$GIT_INDEX_FILE" && (cd published && git --git-dir="$$git_dir" --work-tree=. add --all notebooks) && \
+	tree=$$(git write-tree) && commit=$$(git -c user.name=notebooks -c user.email=notebooks@localhost \
+		commit-tree -m 'Notebooks with outputs' "$$tree") && \
+	git push --force origin "$$commit:refs/heads/notebooks"
 
 train: $(made)/train ## Train the small transformer; make train ARGS=--help lists the options
 	$(run) -m labml_nn.training.engine $(ARGS)

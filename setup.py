@@ -87,6 +87,9 @@ setup(
             # A page becomes a script, and the script a notebook.
             "jupytext>=1.16",
             "nbformat>=5.10",
+            # Those that are published have outputs.
+            "ipykernel>=6.29",
+            "nbclient>=0.10",
             # A figure of a notebook is a PNG.
             "pillow>=10",
             "resvg-py>=0.2",
@@ -114,10 +117,7 @@ setup(
             "expecttest>=0.2",
             "filelock>=3.16",
             "hypothesis>=6.100",
-            # The notebooks are executed.
-            "ipykernel>=6.29",
             "mypy>=2.4",
-            "nbclient>=0.10",
             # Test vectors and models that others wrote: what the pages are compared with.
             "onnx>=1.23",
             "packaging>=24",

@@ -13,7 +13,6 @@ import math
 import os
 import platform
 import re
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -23,6 +22,7 @@ from typing import Any
 from literate.problems import LiterateError
 from literate.results.files import parse
 from literate.results.fingerprints import fingerprint
+from literate.results.machine import cores, processor
 from literate.results.made_of import Code
 from literate.results.pictures import digest
 from literate.settings import load
@@ -147,28 +147,6 @@ def machine() -> dict[str, str | int | None]:
         "torch": str(torch.__version__).partition("+")[0] if torch is not None else None,
         "python": ".".join(platform.python_version_tuple()[:2]),
     }
-
-
-def cores() -> int:
-    r"""The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def processor(information: Path = Path("/proc/cpuinfo")) -> str:
-    r"""The name of the processor, as its maker gives it where that can be found."""
-    if information.is_file():
-        for line in information.read_text(encoding="utf-8", errors="replace").splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "model name" and value.strip():
-                return " ".join(value.split())
-    if platform.system() == "Darwin":
-        asked = ["sysctl", "-n", "machdep.cpu.brand_string"]
-        named = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-        if named:
-            return named
-    return platform.processor() or platform.machine() or "unknown"
 
 
 def _rounded(value: Any, place: str) -> Any:

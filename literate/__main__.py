@@ -31,11 +31,12 @@ from literate.reading.source import Source
 from literate.site import Site
 from literate.takeaway import notebooks
 from literate.takeaway.addresses import Addresses, of_site
+from literate.takeaway.executed import execute, is_bare, with_outputs
 from literate.takeaway.licence import of_project
 from literate.takeaway.notebook import script
 from literate.takeaway.notebook_cells import has_notebook, no_png
 from literate.takeaway.rasters import Rasters
-from literate.takeaway.repository import address
+from literate.takeaway.repository import BRANCH, address, notebooks_branch
 from literate.takeaway.snippet import snippets
 
 PATHS = click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -188,7 +189,10 @@ def _zensical(site_dir: Path | None) -> None:
 @click.option("--out", type=FOLDER, help="The folder to write to; notebooks/ if not given.")
 @click.option("--check", is_flag=True, help="Write nothing; fail if a notebook is out of date.")
 @click.option("--scripts", is_flag=True, help="Keep beside each notebook its script of jupytext.")
-def _notebooks(paths: Sequence[str], out: Path | None, check: bool, scripts: bool) -> None:
+@click.option("--run", is_flag=True, help="Run those whose outputs aren't there; needs --out.")
+def _notebooks(
+    paths: Sequence[str], out: Path | None, check: bool, scripts: bool, run: bool
+) -> None:
     loaded = site.load(settings.load(Path.cwd()))
     known = loaded.settings
     sources = by_module(loaded.sources.values())
@@ -196,18 +200,32 @@ def _notebooks(paths: Sequence[str], out: Path | None, check: bool, scripts: boo
     committed = known.root / known.notebooks
     png = Rasters(loaded.results, committed).of
 
-    # Those of the repository are the same on every machine, so they have no addresses.
-    here = {"site": os.environ.get("SITE_URL", ""), "repository": address(known.root)}
-    given = here if out and out.resolve() != committed.resolve() else {}
+    # Those of the repository are the same on every machine: without addresses and outputs.
+    elsewhere = out is not None and out.resolve() != committed.resolve()
+    if run and (check or not elsewhere):
+        raise click.UsageError("--run needs --out, a folder of its own, and writes: no --check.")
+    here = {
+        "site": os.environ.get("SITE_URL", ""),
+        "repository": address(known.root),
+        "branch": notebooks_branch(),
+    }
+    given = here if elsewhere else {}
 
     def addresses(path: Path) -> Addresses:
         told = notebooks.told_by(path) if check else given
-        return of_site(known, loaded.uris, told.get("site") or "", told.get("repository"))
+        branch = told.get("branch") or BRANCH
+        return of_site(known, loaded.uris, told.get("site") or "", told.get("repository"), branch)
 
     out = out or Path(os.path.relpath(committed))
     built = notebooks.build_all(
         sources, out, known, modules, _say, addresses, loaded.results, no_png if check else png
     )
+    if elsewhere:
+        built = {path: with_outputs(text, path) for path, text in built.items()}
+    failed: list[Problem] = []
+    if run:
+        fresh, failed = execute({path: text for path, text in built.items() if is_bare(text)}, _say)
+        built |= fresh
     if not built:
         _say("None of these pages has an example() or a notebook() to run; no notebook was made.")
     if check:
@@ -221,6 +239,8 @@ def _notebooks(paths: Sequence[str], out: Path | None, check: bool, scripts: boo
     notebooks.write(built)
     for path in built:
         print(f"wrote {path}")
+    if failed:
+        raise LiterateError(failed)
 
 
 @_commands.command("script", help="Print the notebook of FILE as a script of jupytext.")

@@ -124,10 +124,57 @@ def test_every_make_command_that_the_readme_or_a_workflow_names_exists_and_is_ex
 def test_nothing_is_published_before_all_tests_have_passed(workflow: str, last: str) -> None:
     jobs = yaml.safe_load(text_of(f".github/workflows/{workflow}.yml"))["jobs"]
     assert jobs[last]["needs"] == "build"
-    assert jobs["build"]["needs"] == "test"
+    needed = jobs["build"]["needs"]
+    assert "test" in ([needed] if isinstance(needed, str) else needed)
     assert jobs["test"]["uses"] == "./.github/workflows/test.yml"
     # `on` is read as a truth.
     assert "workflow_call" in yaml.safe_load(text_of(".github/workflows/test.yml"))[True]
+
+
+def test_one_job_may_write_and_runs_no_notebook_and_the_site_leads_to_what_it_has_pushed() -> None:
+    workflow = yaml.safe_load(text_of(".github/workflows/pages.yml"))
+    jobs = workflow["jobs"]
+    assert workflow["permissions"] == {"contents": "read"}
+    writers = [name for name, job in jobs.items() if "write" in str(job.get("permissions", ""))]
+    assert writers == ["push", "deploy"]
+    assert jobs["push"]["permissions"] == {"contents": "write"}
+    assert [step["run"] for step in jobs["push"]["steps"] if "run" in step] == ["make push"]
+    assert jobs["push"]["needs"] == ["test", "run"]
+    # Whatever becomes of the notebooks, a site that has passed is published.
+    for name, needed in (("build", "test"), ("deploy", "build")):
+        asked = f"${{{{ !cancelled() && needs.{needed}.result == 'success' }}}}"
+        assert jobs[name]["if"] == asked
+    told = {
+        (name, step["run"]): step["env"]["NOTEBOOKS_BRANCH"]
+        for name, job in jobs.items()
+        for step in job.get("steps", ())
+        if "run" in step and "NOTEBOOKS_BRANCH" in step.get("env", {})
+    }
+    pushed = "${{ needs.push.result == 'success' && 'notebooks' || '' }}"
+    assert told == {("run", "make published"): "notebooks", ("build", "make site"): pushed}
+    made = [step for step in jobs["run"]["steps"] if step.get("with", {}).get("ref")]
+    assert [step["with"]["ref"] for step in made] == ["notebooks"]
+
+
+def test_what_is_pushed_is_one_commit_of_the_published_notebooks_alone(tmp_path: Path) -> None:
+    def git(*arguments: str, folder: Path = tmp_path / "clone") -> str:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    remote, clone = tmp_path / "remote.git", tmp_path / "clone"
+    git("init", "--quiet", "--bare", str(remote), folder=tmp_path)
+    git("clone", "--quiet", str(remote), str(clone), folder=tmp_path)
+    for name in ("a", "b"):
+        (clone / "published/notebooks").mkdir(parents=True, exist_ok=True)
+        (clone / f"published/notebooks/{name}.ipynb").write_text(name, encoding="utf-8")
+        shutil.copy(ROOT / "Makefile", clone)
+        subprocess.run(["make", "push"], cwd=clone, check=True, capture_output=True)
+    tree = git("ls-tree", "-r", "--name-only", "notebooks", folder=remote)
+    assert tree.splitlines() == ["notebooks/a.ipynb", "notebooks/b.ipynb"]
+    assert git("rev-list", "--count", "notebooks", folder=remote) == "1"
+    # What is there to be committed is as it was.
+    assert git("status", "--porcelain").splitlines() == ["?? Makefile", "?? published/"]
 
 
 def test_the_readme_says_in_ten_lines_how_to_publish() -> None:

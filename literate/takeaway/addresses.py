@@ -62,6 +62,7 @@ class Addresses:
     * `notebooks` is the folder in the repository that notebooks are in
     * `site` is the address of the site, with a slash at its end
     * `results` is the folder in the repository that results are in
+    * `branch` is the one whose notebooks are opened
     """
 
     page: Callable[[str], str] | None = None
@@ -69,6 +70,7 @@ class Addresses:
     notebooks: str = "notebooks"
     site: str | None = None
     results: str = "results"
+    branch: str = BRANCH
 
     @property
     def told(self) -> dict[str, str]:
@@ -77,7 +79,8 @@ class Addresses:
 
         A check builds the notebook again with the same, so it passes on any machine.
         """
-        known = {"repository": self.repository, "site": self.site}
+        branch = self.branch if self.branch != BRANCH else None
+        known = {"repository": self.repository, "site": self.site, "branch": branch}
         return {name: address for name, address in known.items() if address}
 
     def of_module(self, source: Source, anchor: str = "") -> str | None:
@@ -132,16 +135,22 @@ class Addresses:
         github = "https://github.com/"
         if self.repository is None or not self.repository.startswith(github):
             return None
-        return f"{self.repository.removeprefix(github)}/blob/{BRANCH}/{self.notebooks}/{notebook}"
+        place = f"blob/{self.branch}/{self.notebooks}/{notebook}"
+        return f"{self.repository.removeprefix(github)}/{place}"
 
 
 def of_site(
-    settings: Settings, uris: Mapping[str, str], url: str, repository: str | None
+    settings: Settings,
+    uris: Mapping[str, str],
+    url: str,
+    repository: str | None,
+    branch: str = BRANCH,
 ) -> Addresses:
     r"""
     ## The addresses of a project
 
-    `uris` are the paths of its pages by those of its sources, and `url` is that of its site.
+    `uris` are the paths of its pages by those of its sources, `url` is that of its site, and
+    `branch` the one that has its notebooks.
     """
     paths = {module_name(path): uri for path, uri in uris.items()}
     site = posixpath.join(url, "") if url else None
@@ -151,6 +160,7 @@ def of_site(
         notebooks=settings.notebooks,
         site=site,
         results=settings.results,
+        branch=branch,
     )
 
 

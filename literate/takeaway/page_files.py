@@ -27,7 +27,7 @@ from literate.takeaway.licence import of_project
 from literate.takeaway.notebook import build, file_name
 from literate.takeaway.notebook_cells import has_notebook
 from literate.takeaway.rasters import Rasters
-from literate.takeaway.repository import address
+from literate.takeaway.repository import address, notebooks_branch
 from literate.takeaway.snippet import snippets
 
 
@@ -52,7 +52,7 @@ class PageFiles:
         self.by_module = by_module(sources)
         self.settings = settings
         self.licence = of_project(settings.root)
-        self.addresses = of_site(settings, uris, url, address(settings.root))
+        self.addresses = of_site(settings, uris, url, address(settings.root), notebooks_branch())
         self.rasters = Rasters(results, settings.root / settings.notebooks)
 
     def of(self, source: Source) -> tuple[Takeaways, list[Problem]]:

@@ -27,6 +27,16 @@ def address(root: Path) -> str | None:
     return _https(_remote(root) if given is None else given)
 
 
+def notebooks_branch() -> str:
+    r"""
+    ## The branch whose notebooks are opened
+
+    From the variable `NOTEBOOKS_BRANCH`. The workflow that publishes sets it when the notebooks
+    with outputs are on a branch of their own; nobody else can know that it is there.
+    """
+    return os.environ.get("NOTEBOOKS_BRANCH") or BRANCH
+
+
 def _remote(root: Path) -> str:
     try:
         asked = subprocess.run(

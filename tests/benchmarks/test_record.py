@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import record, stale
 from literate.results import files as results
+from literate.results.machine import cores, processor
 from tests.literate.projects import write as files
 
 FACTS = {"title": "A trial", "command": "python trial.py"}
@@ -56,8 +57,8 @@ def test_the_machine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", other)
     found = record.machine()
     assert found == {
-        "processor": record.processor(),
-        "cores": record.cores(),
+        "processor": processor(),
+        "cores": cores(),
         "accelerator": "Fast 1",
         "torch": "2.13.0",
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
@@ -66,16 +67,6 @@ def test_the_machine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     # A program without torch records none.
     monkeypatch.delitem(sys.modules, "torch")
     assert record.machine() == found | {"accelerator": None, "torch": None}
-
-
-def test_the_processor_has_the_name_that_its_maker_gives_or_at_least_a_kind(tmp_path: Path) -> None:
-    information = tmp_path / "cpuinfo"
-    assert record.processor(information)
-    for text in ("", "processor : 0\n", "model name :\n"):
-        information.write_text(text)
-        assert record.processor(information)
-    information.write_text("processor : 0\nmodel name\t: A  Good\tProcessor \nmodel name: B\n")
-    assert record.processor(information) == "A Good Processor"
 
 
 @pytest.mark.parametrize(
