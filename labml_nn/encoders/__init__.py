@@ -21,12 +21,8 @@ it can fill gaps, and classify text. Each page answers a failure of the one befo
 
 With both sides, the loss in a single gap is
 [1.666](../../results/encoders.json#tables.objectives.both%20sides.single) nats, with the left side
-[1.916](../../results/encoders.json#tables.objectives.left%20side.single). With 1,000 labels,
-[0.771](../../results/encoders.json#tables.classes.pretrained%2C%201000%20labels.right) of the
-answers of a pretrained classifier are right, and
-[0.718](../../results/encoders.json#tables.classes.from%20scratch%2C%201000%20labels.right) of one
-from scratch. What did not help here: BERT's own positions, pre-norm, and pretraining where there
-are only 100 labels.
+[1.916](../../results/encoders.json#tables.objectives.left%20side.single). What did not help here:
+BERT's own positions, pre-norm, and pretraining where there are only 100 labels.
 
 [What fills a gap best: means of three seeds](../../results/encoders.json#tables.objectives)
 """

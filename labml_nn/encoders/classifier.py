@@ -16,23 +16,21 @@ terms:
 
 You have 1,000 sentences with a label, question or statement, and want a program that labels others.
 An encoder that is trained from scratch on them gets
-[0.718](../../results/encoders.json#tables.classes.from%20scratch%2C%201000%20labels.right) of
-[448](../../results/encoders.json#values.asked) held-out sentences right. The same encoder, if it
-has first [filled gaps](masked_model.py) in text without labels, gets
-[0.771](../../results/encoders.json#tables.classes.pretrained%2C%201000%20labels.right) (means of
-three seeds; guessing gives 0.5). Labels are expensive, and text isn't.
+[0.718](../../results/encoders.json#tables.classes.from%20scratch%2C%201000%20labels.right) of the
+held-out sentences right. The same encoder gets
+[0.771](../../results/encoders.json#tables.classes.pretrained%2C%201000%20labels.right), if it has
+first [filled gaps](masked_model.py) in text without labels. Guessing gives 0.5. Labels are
+expensive, and text isn't.
 
-[Right answers, by the number of labels: mean and range of three
-seeds](../../results/encoders.json#figures.shares)
-
-Think of two new employees who are shown how to sort letters of complaint. One has read letters all
-their life. The other one has to learn to read from the examples.
+An encoder gives a vector for each position, and a classifier needs one for the text. *Pooling*
+makes it, as the mean of all vectors, or as the vector of a mark before each text, as in BERT. Say
+that a batch has “yes” and a longer sentence, and that one feature is 3, 6 and 9 for the letters of
+“yes” and 100 for what fills it up. The mean is (3 + 6 + 9) / 3 = 6. If two filled positions
+counted, it would be 43.6.
 
 **In:** tokens of several texts, `[seq_len, batch_size]`, the shorter ones filled up. **Out:**
 logits for each text, `[batch_size, n_classes]`.
 
-An encoder gives a vector for each position, and a classifier needs one for the text. *Pooling*
-makes it: the mean of all vectors, or the vector of a mark that stands before each text, as in BERT.
 With $h_i$ for the vector of position $i$, $V$ for the set of positions that aren't filled up and
 $|V|$ for their number, the logits are
 
@@ -41,9 +39,7 @@ z = W_2 \tanh(W_1 \bar h + b_1) + b_2 \qquad \bar h = \frac{1}{|V|} \sum_{i \in 
 $$
 
 $W_1$, $b_1$, $W_2$ and $b_2$ are new, and everything below them is trained already. All of it is
-trained further. Texts of a batch have different lengths, and what fills up the shorter ones [has to
-be hidden](classifier.py#side_by_side). With few labels pretraining is [no
-help](classifier.py#example).
+trained further.
 """
 
 import random
@@ -181,9 +177,15 @@ def example(
 
     Texts of different lengths, and their classes by either kind of pooling.
 
-    ### What did not help here
+    ### Measured here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There are [448](../../results/encoders.json#values.asked) held-out sentences, and numbers are
+    means of three seeds.
+
+    [Right answers, by the number of labels: mean and range of three
+    seeds](../../results/encoders.json#figures.shares)
+
+    What did not help are entries of [a list](../../docs/what_did_not_help.md) of such things:
 
     * *Pretraining, with very few labels.* With 100 of them, counting the words of questions and
       statements (naive Bayes) gives
@@ -221,9 +223,9 @@ def example(
     ??? question "The mark at the end is part of the sentence. What does the classifier learn?"
         To look for “?”. It is right about every sentence, and has learned nothing about questions.
 
-    ??? question "Take the mean over all positions, padded ones too. What test notices?"
-        The one that calls the classifier with a text alone and with others, and the comparison with
-        ModernBERT. All shapes are right.
+    ??? question "Take the mean over all positions, padded ones too. How do you notice?"
+        By no shape. Call the classifier with a short text alone, and with a longer one beside it:
+        its logits should be the same, and aren't.
 
     ??? question "Freeze the encoder, and train the two new layers alone. What is that good for?"
         The encoder runs once for each text, and its vectors can be kept, or serve several tasks. It

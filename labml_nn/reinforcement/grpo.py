@@ -15,24 +15,12 @@ terms:
   policy gradient: The gradient of the expected reward, from answers that the model has drawn.
 ---
 
-A model that [imitates](imitation.py) 50 solved questions sorts [30.9
-%](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of new ones. A
-[verifier](verifier.py) could tell it, for any number of new questions, whether its answers are
-right. But how do you train with that? A reward has no gradient: between the weights and the reward,
-tokens were *drawn*.
+A [verifier](verifier.py) can tell a model whether its answers are right. But how do you train with
+that? A reward has no gradient: between the weights and the reward, tokens were *drawn*.
 
-*Group relative policy optimisation* draws several answers to the same question, checks them, and
-makes those likelier that were better than the others. After 200 steps the model sorts
-[51.2 %](../../results/grpo.json#tables.ways.GRPO.greedy), and nobody has shown it one more answer.
-
-[Right answers among those that are drawn in training, with this page's changes and
-PPO](../../results/grpo.json#figures.rewards)
-
-**In:** the log-probabilities of drawn answers, `[n_tokens, n_questions * n_answers]`, and a reward
-for each answer. **Out:** a loss.
-
-A group of four answers to “`315204=`”. The *advantage* of an answer is how much better it was than
-the group:
+*Group relative policy optimisation*, GRPO, draws several answers to the same question, checks them,
+and makes those likelier that were better than the others. Here is a group of four answers to
+“`315204=`”. The *advantage* of an answer is how much better it was than the group:
 
 | answer | reward | minus the mean | divided by the standard deviation |
 | --- | ---: | ---: | ---: |
@@ -40,6 +28,18 @@ the group:
 | `012354;` | 0 | −0.25 | −0.58 |
 | `01245;` | 0 | −0.25 | −0.58 |
 | `0123345;` | 0 | −0.25 | −0.58 |
+
+The mean of the rewards is 0.25, and their standard deviation $\sqrt{0.25 \cdot 0.75} = 0.43$. A
+step makes each token of the first answer likelier, with the weight 1.73, and the tokens of the
+others less likely.
+
+Our model has [imitated](imitation.py) 50 solved questions and sorts [30.9
+%](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of new ones. After
+200 steps it sorts [51.2 %](../../results/grpo.json#tables.ways.GRPO.greedy), and nobody has shown
+it one more answer.
+
+**In:** the log-probabilities of drawn answers, `[n_tokens, n_questions * n_answers]`, and a reward
+for each answer. **Out:** a loss.
 """
 
 import torch
@@ -184,6 +184,9 @@ def example(
 
     One step, with a model that knows nothing. It hardly ever sorts, so here an answer is rewarded
     if a 7 is in it.
+
+    [Right answers among those that are drawn in training, with this page's changes and
+    PPO](../../results/grpo.json#figures.rewards)
 
     ### Why subtract the mean?
 

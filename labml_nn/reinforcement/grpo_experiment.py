@@ -4,23 +4,19 @@ title: Sorting from Rewards Alone
 summary: A model that sorts one question in three gets no more answers, only whether it is right.
 ---
 
-**In:** the model of [a start by imitation](imitation.py), which sorts
+Can a model get better at a task if it is only told *right* or *wrong*? Take one that sorts
 [30.9 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of new
-questions, and a [verifier](verifier.py). **Out:** a model that sorts
-[51.2 %](../../results/grpo.json#tables.ways.GRPO.greedy) after 200 steps of [GRPO](grpo.py), and
-has not been shown one more answer. A step draws 8 answers to each of 16 questions. The 200 steps
-take [11.9](../../results/grpo.json#tables.ways.GRPO.seconds) seconds of one core.
+questions. In each step of [GRPO](grpo.py) it gets 16 questions and writes 8 answers to each: 128
+answers, 25,600 in 200 steps. A [verifier](verifier.py) checks them. Then the model sorts
+[51.2 %](../../results/grpo.json#tables.ways.GRPO.greedy), and has not been shown one right answer
+more.
 
-[What each training comes to after 200 steps, or 400 if each draw is used four times: means of three
-seeds](../../results/grpo.json#tables.ways)
+**In:** the model of [a start by imitation](imitation.py), and a verifier. **Out:** a model that
+sorts better, and the curves of its training.
 
-[What to watch](signals.py) tells how such a training goes wrong. This one goes well: the entropy
-falls slowly, and a third of the groups,
-[33.3 %](../../results/grpo.json#tables.training.GRPO.silent), are silent in the end.
-
-Large models learn to write longer and longer answers, with reasoning in them, as
-[DeepSeek-R1](https://arxiv.org/abs/2501.12948) did. Nothing like that can happen here, for a right
-answer has seven tokens. [What did not help](grpo.py#example) is on the page of the method.
+Large models learn to write longer and longer answers in this way, with reasoning in them, as
+[DeepSeek-R1](https://arxiv.org/abs/2501.12948) did. That can't happen here: a right answer has
+seven tokens.
 """
 
 from copy import deepcopy
@@ -129,6 +125,17 @@ def example(n_digits: int = 2, n_questions: int = 3, n_answers: int = 5) -> Tens
     ## Example
 
     The reward of five steps, which are too few to see it rise.
+
+    ### Measured here
+
+    [What each training comes to after 200 steps, or 400 if each draw is used four times: means of
+    three seeds](../../results/grpo.json#tables.ways)
+
+    The 200 steps take [11.9](../../results/grpo.json#tables.ways.GRPO.seconds) seconds of one core.
+    [What to watch](signals.py) tells how such a training goes wrong. This one goes well: the
+    entropy falls slowly, and
+    [33.3 %](../../results/grpo.json#tables.training.GRPO.silent) of the groups are silent in the
+    end. [What did not help](grpo.py#example) is on the page of the method.
 
     ### Exercises
 

@@ -6,29 +6,26 @@ terms:
   imitation: Training on right answers, as on any text; also called supervised fine-tuning.
 ---
 
-Reinforcement learning makes right answers likelier, so it needs some. An untrained model finds
-none: $12^{-7}$, one in 36 million, is the probability of a right answer at random. Trained from
-there, with [rewards](grpo.py) alone, it is right in
-[0.0 %](../../results/grpo.json#tables.ways.Without%20the%20start.greedy) of all cases after 200
-steps. So training starts with solved questions to imitate.
+[Reinforcement learning](grpo.py) draws answers and makes the right ones likelier. A model with
+random weights draws none. Its vocabulary has 12 tokens and a right answer 7, so one text in
+$12^7$, 36 million, is right. A training of 200 steps draws 25,600.
 
-**In:** 50 questions of six digits with their answers, such as “`315204=`” and “`012345;`”. **Out:**
-a model that sorts
+So training starts with solved questions to *imitate*: “`315204=`” and “`012345;`”, 50 of them. For
+each token of an answer, the model gets the question and the tokens before it, and its loss is that
+of the right next token.
+
+```
+question and answer  3 1 5 2 0 4 = 0 1 2 3 4 5 ;
+counted in the loss  . . . . . . . ■ ■ ■ ■ ■ ■ ■
+```
+
+After 60 steps the model sorts
 [30.9 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of *new*
-questions, and nearly always writes digits and then “`;`”.
+questions, and nearly always writes digits and then “`;`”. Then we stop. The model is to try
+different answers later, and one that knows 50 answers by heart is too sure of itself.
 
-Why not go on like this? Because 50 are too few. (With [3,200](imitation.py#example) it would be
-enough.) After 200 more steps with the same 50, new questions are answered right no more often,
-[26.7 %](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.greedy), and the loss
-of right answers has risen from
-[0.466](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.loss) to
-[0.877](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.loss) nats: the model
-knows its examples by heart, and has become sure of its mistakes. Of eight drawn answers at least
-one is right for [46.7
-%](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.any) of the questions
-after the start, and for [38.2
-%](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.any) after that. So it is
-better to stop early: what is drawn has to differ, or there is nothing to choose from.
+**In:** 50 questions of six digits with their answers. **Out:** a model whose answers are worth
+checking.
 """
 
 from collections.abc import Callable
@@ -185,6 +182,24 @@ def example(n_digits: int = 2, n_questions: int = 3, n_solved: int = 5) -> Tenso
     ## Example
 
     Two digits, five solved questions, and three steps.
+
+    ### Measured here
+
+    Without this start, training with rewards ends at
+    [0.0 %](../../results/grpo.json#tables.ways.Without%20the%20start.greedy) right answers after
+    200 steps.
+
+    What if imitation goes on for 200 more steps, with the same 50 questions? New questions are
+    answered right no more often,
+    [26.7 %](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.greedy), and the
+    loss of right answers rises from
+    [0.466](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.loss) to
+    [0.877](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.loss) nats: the
+    model has become sure of its mistakes. Of eight drawn answers at least one is right for [46.7
+    %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.any) of the questions
+    after the start, and for [38.2
+    %](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.any) after the longer
+    imitation. Where none of the eight is right, rewards have nothing to make likelier.
 
     ### If you have right answers
 

@@ -14,25 +14,29 @@ terms:
   PPO: Reinforcement learning with a critic and a clipped ratio.
 ---
 
-A model learns to sort digits from *rewards*: 1 for a right answer, 0 for a wrong one. An
-*advantage* says how much better an answer was than expected, and [GRPO](grpo.py) gives all tokens
-of an answer the same one. If “`012435;`” is wrong, its first three digits are made less likely
-together with the mistake. *Proximal policy optimisation* (PPO), which is older, has a second model,
-the *critic*. It predicts the reward before each token, and so a token is judged by how the
-prediction changes.
+A model learns to sort digits from *rewards*: 1 for a right answer, 0 for a wrong one.
+[GRPO](grpo.py) gives all tokens of an answer the same *advantage*. If “`012435;`” is wrong, its
+first three digits are made less likely together with the mistake.
+
+*Proximal policy optimisation*, PPO, which is older, has a second model, the *critic*. Before each
+token it predicts the reward, and a token is judged by how the prediction changes. Take a wrong
+answer of three tokens:
+
+| | first token | second | third |
+| --- | ---: | ---: | ---: |
+| prediction before it | 0.5 | 0.8 | 0.2 |
+| what comes after it | 0.8 | 0.2 | reward 0 |
+| surprise: the difference | 0.3 | −0.6 | −0.2 |
+| reward minus prediction | −0.5 | −0.8 | −0.2 |
+
+The second token was the mistake, says the critic. If you trust it alone ($\lambda = 0$), the
+advantages are the *surprises*. If you trust the reward alone ($\lambda = 1$), they are those of the
+last row. A $\lambda$ between 0 and 1 mixes both.
 
 **In:** rewards and predictions, `[n_tokens, batch_size]`. **Out:** an advantage for each token, of
 the same shape, which goes into [the loss of GRPO](grpo.py#grpo_loss). The
-[clip](grpo.py#clipped_gain) in that loss, which ends the gain of a token that has become much
-likelier, is from the paper on PPO. The advantages are from [another
-one](https://arxiv.org/abs/1506.02438) (Schulman et al., 2015).
-
-A small example. An answer of three tokens is wrong. Before its tokens the critic predicted 0.5, 0.8
-and 0.2. So the first token raised the prediction by 0.3, the second lowered it by 0.6, and at the
-end 0.2 were expected and the reward was 0. These *surprises*, 0.3, −0.6 and −0.2, are the
-advantages if you trust the critic alone. A number $\lambda$ sets how far you do: here it is 0. If
-you trust the reward alone ($\lambda = 1$), the advantage of a token is the reward minus the
-prediction before it: −0.5, −0.8 and −0.2. A $\lambda$ between 0 and 1 mixes both.
+[clip](grpo.py#clipped_gain) in that loss is from the paper on PPO. The advantages are from [another
+paper](https://arxiv.org/abs/1506.02438) (Schulman et al., 2015).
 """
 
 import torch

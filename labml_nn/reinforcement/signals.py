@@ -8,23 +8,22 @@ terms:
   silent group: Answers to one question with the same reward, so that nothing is learned from them.
 ---
 
-Rewards come from a program that checks answers. If the check has [a hole](verifier.py), the reward
-goes to nearly 1, and fewer answers are right than before. So a high reward proves little. The loss
-says nothing at all: [GRPO](grpo.py) subtracts the mean of each group, so in the first step with new
-answers its loss is zero, up to the distance to the reference, whatever was drawn.
+Is a training with rewards going well? The loss doesn't tell. Four answers with the rewards 1, 0, 0
+and 0 have the [advantages](grpo.py) 1.73, −0.58, −0.58 and −0.58, which sum to zero; so do those of
+any other group. In the first step with new answers the loss is zero, up to the distance to the
+reference, whatever was drawn. The reward tells little more: if the check has [a
+hole](verifier.py), the reward goes to nearly 1, and fewer answers are right than before.
 
-Other numbers of the same step tell more, and cost nothing, since all that they are made of is there
-already. When only the order of the digits is checked, an answer has
-[5.85](../../results/grpo.json#tables.training.Only%20the%20order%20is%20checked.length) tokens in
-the end. A right one has 7, so the *length* shows the hole. When an untrained model is to learn from
-rewards alone, [100 %](../../results/grpo.json#tables.training.Without%20the%20start.silent) of the
-groups are *silent*: all of their answers are wrong, and it learns nothing.
+Other numbers of the same step tell more, and cost next to nothing:
+
+* The *length*. When only the order of the digits is checked, an answer has
+  [5.85](../../results/grpo.json#tables.training.Only%20the%20order%20is%20checked.length) tokens in
+  the end. A right one has 7, so the length shows the hole.
+* *Silent groups*, whose answers all have the same reward, so that nothing is learned from them.
+* The *entropy*: how unsure the model is of the next token. At 0 all answers are the same.
 
 **In:** log-probabilities of drawn tokens, `[n_tokens, n_questions * n_answers]`, and a reward for
 each answer. **Out:** six numbers.
-
-[The last 20 steps of each training, or 40 of the 400. Without a clip, nothing counts as beyond
-it](../../results/grpo.json#tables.training)
 """
 
 import torch
@@ -88,6 +87,11 @@ def example(
 
     Two random models, the new one and the reference, and rewards by chance.
 
+    ### Measured here
+
+    [The last 20 steps of each training, or 40 of the 400. Without a clip, nothing counts as beyond
+    it](../../results/grpo.json#tables.training)
+
     ### Entropy
 
     It falls: the model becomes surer of what it says, and its eight answers to a question more
@@ -104,7 +108,10 @@ def example(
 
     ### Silent groups
 
-    A third of the groups is all right or all wrong in the end,
+    When an untrained model is to learn from rewards alone,
+    [100 %](../../results/grpo.json#tables.training.Without%20the%20start.silent) of the groups are
+    silent: all of their answers are wrong, and it learns nothing. With a start, a third of the
+    groups is all right or all wrong in the end,
     [33.3 %](../../results/grpo.json#tables.training.GRPO.silent). They cost as much as the others.
     [DAPO](https://arxiv.org/abs/2503.14476) (Yu et al., 2025) draws answers to other questions in
     their place.

@@ -11,19 +11,24 @@ terms:
 
 To [imitate](imitation.py), a model needs right answers, and somebody has to write them. Often it is
 easier to *check* an answer than to find one: a program can be run on its tests. Such a check is a
-*verifier*. That is enough to [learn from](grpo.py).
+*verifier*, and a model can [learn from it](grpo.py).
 
-The example of these pages is sorting. Is `012345` what `315204` should become? You see it without
-sorting: no digit is smaller than the one before it, and each digit is there as often as before.
+The task of these pages is to sort digits. Is `012345` what `315204` should become? You see it
+without sorting:
 
-Both checks are needed, because a model learns what is rewarded, and not what was meant. A model
-that has only [begun to sort](imitation.py) writes digits in order, but often the wrong ones:
-[30.9 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of its
-likeliest answers are right. If only the order is checked, nothing tells it about the digits. After
-200 steps [23.3 %](../../results/grpo.json#tables.ways.Only%20the%20order%20is%20checked.greedy) are
-right, fewer than before, and the answers have lost a digit: they are
-[5.85](../../results/grpo.json#tables.training.Only%20the%20order%20is%20checked.length) tokens
-long, where a right one has 7. The reward doesn't show any of that: it goes to nearly 1.
+| answer | digits in order? | the same digits? | reward |
+| --- | :---: | :---: | ---: |
+| `012345;` | yes | yes | 1 |
+| `012354;` | no | yes | 0 |
+| `01245;` | yes | no, 3 is missing | 0 |
+| `;` | yes | no | 0 |
+
+Leave out the second check, and the third and fourth answers are rewarded, too. A model learns what
+is rewarded and not what was meant: trained with the first check alone, it gets nearly every reward,
+and the share of right answers falls from
+[30.9 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) to
+[23.3 %](../../results/grpo.json#tables.ways.Only%20the%20order%20is%20checked.greedy). That is
+*reward hacking*.
 
 **In:** questions, such as “`315204=`”, and answers of a model, such as “`012345;`”. **Out:** a
 *reward* for each answer: 1 if it is right, 0 if it isn't.
@@ -145,7 +150,12 @@ def example(n_digits: int = 5, n_questions: int = 7) -> tuple[Tensor, Tensor, Te
 
     Right answers, answers with two digits exchanged, and empty ones.
 
-    ### Reward hacking
+    ### Measured here
+
+    Before the training with rewards the model has [imitated](imitation.py) 50 answers. If only the
+    order is checked, its answers have
+    [5.85](../../results/grpo.json#tables.training.Only%20the%20order%20is%20checked.length) tokens
+    after 200 steps, where a right one has 7: more than one digit is lost.
 
     [Only the order is checked: what is rewarded, and what is right, among the answers that are
     drawn in training](../../results/grpo.json#figures.hole)
@@ -162,9 +172,8 @@ def example(n_digits: int = 5, n_questions: int = 7) -> tuple[Tensor, Tensor, Te
         experiment](grpo_experiment.py).
 
     ??? question "You leave `answer_mask` out of `in_order`. Which answers get another reward?"
-        Right ones with a digit or a “=” after their “;”, since both are smaller than “;”. They
-        would be wrong, although nobody reads what comes after the end. The test with all texts of
-        four tokens notices.
+        Right ones with a digit or a “=” after their “;”, since both are smaller than “;”. “`13;31`”
+        would be wrong for “`31=`”, although nobody reads what comes after the end.
 
     ??? question "How likely is it that a random text of seven tokens is right?"
         $12^{-7}$, or one in 36 million: of each of the seven tokens one of twelve is right. Without
