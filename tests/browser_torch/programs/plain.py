@@ -13,7 +13,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         value = value.detach()
         name, shape = str(value.dtype), tuple(value.shape)
         if value.is_complex():
-            value = torch.view_as_real(value)
+            value = torch.view_as_real(value.resolve_conj())
         if value.dtype in (torch.bfloat16, torch.float16):
             value = value.float()
         return ("tensor", name, shape, value.reshape(-1).tolist())
