@@ -109,10 +109,8 @@ def _new(page: str) -> None:
     new.write(loaded.root, files)
     for path in files:
         print(f"wrote {path}")
-    print(f"TO DO: add the line `- {uri}` to `nav` in mkdocs.yml, at its place")
-    address = uri.removesuffix(".md")
-    print(f"It builds as it is: `make serve` shows it at http://127.0.0.1:8000/{address}/")
-    print("Next: change it to yours, and ask `python -m literate check` as often as you like.")
+    for step in new.next_steps(loaded, files, uri):
+        print(step)
 
 
 @_commands.command("check", help="Name every problem of the pages, and write nothing.")
@@ -121,13 +119,13 @@ def _check(paths: Sequence[str]) -> None:
     known = settings.load(Path.cwd())
     loaded = site.on_demand(known) if paths else site.load(known)
     sources = _choose(loaded, paths)
-    measured = site.measurements(loaded, sources, _say)
+    measured, unmeasured = site.measurements(loaded, sources, _say)
     problems = [*navigation.problems(known.root, [loaded.uris[source.path] for source in sources])]
     count = len(sources)
     if paths:
-        problems += site.problems(loaded, sources, measured)
+        problems += site.problems(loaded, sources, measured, unmeasured)
     else:
-        pages = [*site.pages(loaded, sources, measured)]
+        pages = [*site.pages(loaded, sources, measured, unmeasured=unmeasured)]
         # What two pages say of the same term, only the list of all terms can tell.
         pages += [*site.documents(loaded), *site.made_pages(loaded)]
         problems += [problem for page in pages for problem in page.problems]
@@ -143,7 +141,7 @@ def _check(paths: Sequence[str]) -> None:
 def _measure(paths: Sequence[str]) -> None:
     loaded = site.load(settings.load(Path.cwd()))
     sources = _choose(loaded, paths)
-    measured = site.measurements(loaded, sources, _say)
+    measured, unmeasured = site.measurements(loaded, sources, _say)
     for path, measurement in measured.items():
         axes = measurement.axes.items()
         print(
@@ -153,8 +151,10 @@ def _measure(paths: Sequence[str]) -> None:
             for tensor in tensors:
                 shape = f"[{', '.join(tensor.axes)}] {tensor.dtype} {list(tensor.sizes[0])}"
                 print(f"  {line:>4}  {tensor.name}: {shape}")
-    if not measured:
-        print("None of these pages has an example() to measure.")
+    for problem in (one for problems in unmeasured.values() for one in problems):
+        _say(problem)
+    if not measured and not unmeasured:
+        print("None of these pages has an example() that `examples` in tool.literate names.")
 
 
 @_commands.command(
@@ -248,8 +248,11 @@ def _notebooks(
 def _script(file: str) -> None:
     loaded = site.load(settings.load(Path.cwd()))
     sources = _choose(loaded, [file])
-    if len(sources) != 1 or not has_notebook(sources[0], loaded.settings.machinery):
-        sentence = "has no notebook: it needs a function `example` or `notebook`."
+    if len(sources) != 1 or not has_notebook(sources[0], loaded.settings):
+        sentence = (
+            "has no notebook: it needs a function `example` or `notebook`, and `examples` in "
+            "`tool.literate` must name it."
+        )
         raise LiterateError([Problem(file, 1, sentence)])
     package = by_module(loaded.sources.values())
     module = module_name(sources[0].path)

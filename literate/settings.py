@@ -16,6 +16,7 @@ sources = { my_package = "" }
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,9 @@ class Settings:
       function ends with the last part of that page's [notebook](takeaway/notebook.py)
     * `machinery` are patterns of paths, of programs that nobody copies out of their package, so
       their pages have no [notebooks](takeaway/notebook.py)
+    * `examples` are patterns of paths, of pages whose `example()` is [run and
+      measured](measuring/measure.py) and whose `notebook()` becomes a notebook; on any other page
+      functions of these names are like all others
     * `exercises` is a file with lines that a reader should [write](takeaway/exercises.py) in a
       notebook, if there are any
     * `takes` is a file with the minutes and memory that a notebook
@@ -74,6 +78,7 @@ class Settings:
     experiments: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sequels: Mapping[str, str] = field(default_factory=dict)
     machinery: Sequence[str] = ()
+    examples: Sequence[str] = ()
     exercises: str = ""
     takes: str = ""
     search: str = ""
@@ -87,6 +92,14 @@ class Settings:
     katex: str = ""
     store: str = ".cache/literate"
     strict: bool = True
+
+    def runs(self, path: str) -> bool:
+        r"""
+        ### Is the example of a page to be run?
+
+        Nothing is, that its author hasn't named.
+        """
+        return any(fnmatch(path, pattern) for pattern in self.examples)
 
     def refuse_sources(self, folder: Path) -> None:
         r"""

@@ -11,6 +11,7 @@ are measured, and then the pages are written. Nothing here knows the engine that
 import posixpath
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from functools import cached_property
@@ -34,7 +35,7 @@ from literate.python.references import on_demand as network_on_demand
 from literate.python.statements import module_name
 from literate.reading import lessons, oracles
 from literate.reading.on_demand import OnDemand
-from literate.reading.source import Source, read
+from literate.reading.source import Source, read, unread
 from literate.results import files
 from literate.results.fingerprints import fingerprint
 from literate.results.made_of import Code
@@ -68,6 +69,9 @@ EXTENSIONS: Mapping[str, Mapping[str, object]] = {
 # How a link asks for a change of another page, or for all of them.
 SHOWN_CHANGES = ('"difference"', '"gallery"')
 NO_SOURCES: Mapping[str, Source] = {}
+# Why the example of a page has no measurement, by the path of the page.
+Unmeasured = Mapping[str, tuple[Problem, ...]]
+ALL_MEASURED: Unmeasured = {}
 
 
 @dataclass(frozen=True)
@@ -144,14 +148,15 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
     `known` are sources read before; one whose text is the same is taken as it is.
 
     Every Python file of the packages that the settings name, in the order of their paths. A file
-    without a line of text has no page. All files that can't be parsed are reported together.
+    without a line of text has no page. All files that can't be parsed are reported together, where
+    the settings are strict; else each is a page that shows its lines.
     """
     sources: dict[str, Source] = {}
     uris: dict[str, str] = {}
     problems: list[Problem] = []
     for name, place in _pages(settings).items():
         try:
-            source = read(settings.root / name, name, known.get(name))
+            source = _read(settings, name, known.get(name))
         except LiterateError as error:
             problems += error.problems
             continue
@@ -179,6 +184,16 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
     return Site(settings, sources, uris, documents, results=recorded)
 
 
+def _read(settings: Settings, name: str, known: Source | None = None) -> Source:
+    path = settings.root / name
+    try:
+        return read(path, name, known)
+    except LiterateError as error:
+        if settings.strict or not path.is_file():
+            raise
+        return unread(path, name, error.problems[0])
+
+
 def on_demand(settings: Settings) -> Site:
     r"""
     ## Read a source when it is asked for
@@ -189,7 +204,7 @@ def on_demand(settings: Settings) -> Site:
     uris = {
         name: uri for name, uri in _pages(settings).items() if (root / name).read_bytes().strip()
     }
-    sources = OnDemand(uris, lambda name: read(root / name, name))
+    sources = OnDemand(uris, lambda name: _read(settings, name))
     recorded = files.on_demand(root, settings.results, root / settings.store)
     # That the code has changed since is told to readers; it is no problem of a page.
     results = OnDemand(recorded, lambda path: replace(recorded[path], of="", sources={}))
@@ -233,14 +248,28 @@ def uri(relative: str, prefix: str) -> str:
 
 def measurements(
     site: Site, chosen: Iterable[Source], report: Callable[[str], None], bench: Bench | None = None
-) -> dict[str, Measurement]:
+) -> tuple[dict[str, Measurement], Unmeasured]:
     r"""
     ## Measure the examples of the chosen sources
 
-    `report` gets a line for each module that is really run. `bench` measures, if there is one.
+    Of those that the [settings](settings.py#Settings.runs) name, and why some have no measurement:
+    where the settings are strict, that is an error. `report` gets a line for each module that is
+    really run. `bench` measures, if there is one.
     """
     root = site.settings.root
-    return measure(list(chosen), root, root / site.settings.store, report=report, bench=bench)
+    named = [source for source in chosen if site.settings.runs(source.path)]
+    store = root / site.settings.store
+    if site.settings.strict:
+        return measure(named, root, store, report=report, bench=bench), {}
+    measured: dict[str, Measurement] = {}
+    unmeasured: dict[str, tuple[Problem, ...]] = {}
+    with nullcontext(bench) if bench else Bench(root, store) as at:
+        for source in named:
+            try:
+                measured |= measure([source], root, store, report=report, bench=at)
+            except LiterateError as error:
+                unmeasured[source.path] = error.problems
+    return measured, unmeasured
 
 
 def pages(
@@ -249,12 +278,14 @@ def pages(
     measured: Mapping[str, Measurement],
     kept_pages: KeptPages | None = None,
     editor: Edit | None = None,
+    unmeasured: Unmeasured = ALL_MEASURED,
 ) -> Iterator[Page]:
     r"""
     ## Write the pages of the chosen sources
 
     One by one, as they are asked for; what is [kept](page/kept_pages.py) already stays as it is.
-    With an `editor` they offer it: to check pages none is needed.
+    With an `editor` they offer it: to check pages none is needed. A page that is `unmeasured` says
+    why.
     The problems of a page come with it: those of its notes, and those against the conventions.
     """
     links = site.links
@@ -268,7 +299,10 @@ def pages(
     kept_pages = kept_pages or KeptPages(None)
     kept = page_models(site.settings, PageModels.kept)
     origins = {
-        source.path: inputs_of(source, links, measured.get(source.path), references)
+        source.path: (
+            inputs_of(source, links, measured.get(source.path), references),
+            unmeasured.get(source.path),
+        )
         for source in chosen
     }
     new = [
@@ -282,7 +316,7 @@ def pages(
         path: there for name, there in pairs for path in _paths(links.results[name], site.sources)
     }
     with Formulas(katex.folder(site.settings)) as formulas:
-        around = context(links, formulas, measured, changes, all_steps)
+        around = context(links, formulas, measured, changes, all_steps, unmeasured)
         for source in chosen:
             origin = origins[source.path]
             graph = kept.get(source.path)
@@ -309,7 +343,10 @@ def pages(
 
 
 def problems(
-    site: Site, chosen: Sequence[Source], measured: Mapping[str, Measurement]
+    site: Site,
+    chosen: Sequence[Source],
+    measured: Mapping[str, Measurement],
+    unmeasured: Unmeasured = ALL_MEASURED,
 ) -> Iterator[Problem]:
     r"""
     ## The problems of a few pages
@@ -332,12 +369,12 @@ def problems(
     modules = modules_on_demand(site.sources)
     rules = KeptPages(None)
     with Formulas(katex.folder(site.settings)) as formulas:
-        around = context(site.links, formulas, measured, changes, all_steps)
+        around = context(site.links, formulas, measured, changes, all_steps, unmeasured)
         for source in chosen:
             yield from page(source, around).problems
             yield from rules.problems(source, names, site.settings)
             yield from _of_neighbours(site.settings, source, measured.get(source.path))
-            if has_notebook(source, site.settings.machinery):
+            if has_notebook(source, site.settings):
                 try:
                     planned(modules, module_name(source.path), site.settings)
                 except LiterateError as error:
@@ -427,9 +464,9 @@ def correct_pages(
     The [settings](settings.py#Settings.judge) say whether the problems of the pages stop it.
     """
     sources = list(site.sources.values())
-    measured = _measured(site, report, kept_pages)
+    measured, unmeasured = _measured(site, report, kept_pages)
     try:
-        made = list(pages(site, sources, measured, kept_pages, edit(site.settings)))
+        made = list(pages(site, sources, measured, kept_pages, edit(site.settings), unmeasured))
     except EditError as error:
         raise LiterateError([Problem("pyproject.toml", 1, str(error))]) from None
     written = [*made, *documents(site), *made_pages(site)]
@@ -440,7 +477,7 @@ def correct_pages(
 
 def _measured(
     site: Site, report: Callable[[str], None], kept_pages: KeptPages | None
-) -> Mapping[str, Measurement]:
+) -> tuple[Mapping[str, Measurement], Unmeasured]:
     r"""
     The measurements of all pages; of those whose text is as it was in the last build, the same.
     """
@@ -450,10 +487,13 @@ def _measured(
     kept_pages.bench.store.look_again()
     same = {path for path, source in kept_pages.sources.items() if sources.get(path) is source}
     new = [source for path, source in sources.items() if path not in same]
+    measured, unmeasured = measurements(site, new, report, kept_pages.bench)
     kept = {path: measurement for path, measurement in kept_pages.measured.items() if path in same}
-    kept_pages.measured = kept | measurements(site, new, report, kept_pages.bench)
+    kept_pages.measured = kept | measured
+    failed = {path: why for path, why in kept_pages.unmeasured.items() if path in same}
+    kept_pages.unmeasured = {**failed, **unmeasured}
     kept_pages.sources = sources
-    return kept_pages.measured
+    return kept_pages.measured, kept_pages.unmeasured
 
 
 def generated(settings: Settings, kept_pages: KeptPages | None = None) -> dict[str, str | bytes]:

@@ -174,7 +174,7 @@ def test_every_page_has_a_card_in_words_of_its_own(
 
 def test_every_page_with_code_of_tensors_is_measured(repository: Path) -> None:
     loaded = load_site(load(repository))
-    measured = measurements(loaded, loaded.sources.values(), lambda line: None)
+    measured, _ = measurements(loaded, loaded.sources.values(), lambda line: None)
     unmeasured = [
         path
         for path in loaded.sources.keys() - measured

@@ -27,8 +27,7 @@ def problems(root: Path, uris: Iterable[str]) -> Iterator[Problem]:
 
     `uris` are the paths of pages on the site.
     """
-    file = root / FILE
-    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    text = _text(root)
     listed = _LIST.search(text)
     if listed is None or not _WARNS.search(text):
         return
@@ -37,3 +36,17 @@ def problems(root: Path, uris: Iterable[str]) -> Iterator[Problem]:
         if uri not in there:
             sentence = f"`nav` lacks a page: add the line `- {uri}` where it should be read."
             yield Problem(FILE, line_of("\nnav:", f"\n{text}"), sentence)
+
+
+def has_navigation(root: Path) -> bool:
+    r"""
+    ## Does the project list its pages?
+
+    Without a list, all of them are in the navigation, in the order of their paths.
+    """
+    return _LIST.search(_text(root)) is not None
+
+
+def _text(root: Path) -> str:
+    file = root / FILE
+    return file.read_text(encoding="utf-8") if file.is_file() else ""

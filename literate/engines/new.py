@@ -6,16 +6,18 @@ summary: An author begins with a page that builds.
 
 It is easier to change a page that is right than to write one from nothing. A new page therefore
 comes whole: a small module with its formula, a claim and an example, and its test. Every check
-passes before the first change, so what fails later is what was changed. Its place in the navigation
-is the author's to choose.
+passes before the first change, so what fails later is what was changed. The settings get its name,
+so that its example is run. Its place in the navigation is the author's to choose.
 """
 
 import keyword
 import re
+import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from literate.engines.navigation import has_navigation
 from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError, Problem
 from literate.settings import Settings
@@ -63,7 +65,53 @@ def plan(settings: Settings, wanted: str) -> tuple[dict[str, str], str]:
     for taken in (path.removesuffix(".py"), *files):
         if (settings.root / taken).exists():
             raise _refusal(wanted, f"`{taken}` is there already; nothing was changed.")
+    if named := with_example(settings, path):
+        files["pyproject.toml"] = named
     return files, uri(path.removeprefix(f"{package}/"), settings.sources[package])
+
+
+def with_example(settings: Settings, path: str) -> str:
+    r"""
+    ## The settings, with the example of a page
+
+    Nothing is run that the settings don't name. Empty, where they name the page already, or where
+    the line isn't one to be added without a look at the others: there the author adds it.
+    """
+    if settings.runs(path) or settings.examples:
+        return ""
+    text = (settings.root / "pyproject.toml").read_bytes().decode()
+    added = re.sub(
+        r"(?m)^(\[tool\.literate\][^\S\n]*(?:#.*)?\n)",
+        lambda header: f'{header[0]}examples = ["{path}"]\n',
+        text,
+        count=1,
+    )
+    before, after = tomllib.loads(text), tomllib.loads(added)
+    before["tool"]["literate"]["examples"] = [path]
+    return added if before == after else ""
+
+
+def next_steps(settings: Settings, files: Mapping[str, str], uri: str) -> list[str]:
+    r"""
+    ## What is left to do for the new page
+
+    In the words of the project: not everybody has a navigation, or a Makefile.
+    """
+    path = next(iter(files))
+    steps = []
+    if not settings.runs(path) and "pyproject.toml" not in files:
+        steps.append(f'TO DO: add "{path}" to `examples` of tool.literate in pyproject.toml')
+    if has_navigation(settings.root):
+        steps.append(f"TO DO: add the line `- {uri}` to `nav` in mkdocs.yml, at its place")
+    makefile = settings.root / "Makefile"
+    has_serve = makefile.is_file() and re.search(r"(?m)^serve:", makefile.read_text("utf-8"))
+    serve = "make serve" if has_serve else "mkdocs serve"
+    address = uri.removesuffix(".md")
+    steps.append(f"It builds as it is: `{serve}` shows it at http://127.0.0.1:8000/{address}/")
+    steps.append(
+        "Next: change it to yours, and ask `python -m literate check` as often as you like."
+    )
+    return steps
 
 
 def write(root: Path, files: Mapping[str, str]) -> None:

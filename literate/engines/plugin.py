@@ -145,6 +145,12 @@ class LiteratePlugin(BasePlugin):
             files.append(KeptFile.of(self.kept_site, config, uri, content=text))
         for uri, path in site.assets(self.settings):
             files.append(KeptFile.of(self.kept_site, config, uri, abs_src_path=str(path)))
+        if config.exclude_docs is None:
+            # MkDocs leaves out a folder of this name, for those of its themes; this is a package.
+            for file in files:
+                undecided = file.inclusion == InclusionLevel.UNDEFINED
+                if undecided and file.generated_by and file.src_uri.startswith("templates/"):
+                    file.inclusion = InclusionLevel.INCLUDED
         self.paths = {file.dest_uri for file in files} | self.for_programs.keys()
         return files
 

@@ -9,7 +9,7 @@ worked out once, before the first page is written.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from literate.measuring.measure import Measurement
@@ -18,10 +18,12 @@ from literate.page.excerpts import Excerpts
 from literate.page.formulas import Formulas
 from literate.page.links import Links
 from literate.page.steps import Step
+from literate.problems import Problem
 from literate.python.references import Network, network
 from literate.reading.page_source import page_source
 
 NOT_MEASURED: Mapping[str, Measurement] = {}
+NONE_FAILED: Mapping[str, tuple[Problem, ...]] = {}
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Context:
     * `references` are the names in the code of all pages, with what they stand for
     * `changes` are the [differences](differences.py) of all pages
     * `steps` are those of all [lists](steps.py)
+    * `unmeasured` says of pages whose example failed what is wrong with it
     """
 
     links: Links
@@ -42,6 +45,7 @@ class Context:
     references: Network
     changes: Changes
     steps: tuple[Step, ...] = ()
+    unmeasured: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
 
     def title(self, path: str) -> str:
         r"""
@@ -65,6 +69,7 @@ def context(
     measurements: Mapping[str, Measurement] = NOT_MEASURED,
     changes: Changes | None = None,
     steps: tuple[Step, ...] = (),
+    unmeasured: Mapping[str, tuple[Problem, ...]] = NONE_FAILED,
 ) -> Context:
     r"""
     ## The context of the pages that can be linked to
@@ -73,4 +78,5 @@ def context(
     """
     references = changes.references if changes else network(links.pages.values())
     none = Changes({}, {}, measurements, references)
-    return Context(links, formulas, measurements, references, changes or none, steps)
+    known = changes or none
+    return Context(links, formulas, measurements, references, known, steps, unmeasured)

@@ -13,7 +13,7 @@ import html
 import json
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +103,7 @@ class Head:
 
     * `title` and `summary` are for the front matter, and `heading` is the title as it is shown
     * `known` are titles and addresses of pages that should be read before
+    * `missing` says what the page lacks, and why
     """
 
     title: str
@@ -114,6 +115,7 @@ class Head:
     step: StepView | None
     foot: Foot | None
     editor: Editor | None
+    missing: tuple[str, ...]
     problems: tuple[Problem, ...]
 
 
@@ -125,6 +127,7 @@ def head_of(page: PageSource, context: Context, taken: Taken, offer: Offer | Non
     `offer` is what the editor needs, if the page has one.
     """
     links, path = context.links, page.source.path
+    failed = context.unmeasured.get(path, ())
     before, unknown = known_before(page.matter.know, path, links)
     paper, untold = paper_of(page.matter.paper, path)
     here, later = on_page(path, context.steps)
@@ -144,8 +147,22 @@ def head_of(page: PageSource, context: Context, taken: Taken, offer: Offer | Non
         step=step_of(here, later, path, links),
         foot=foot_of(here, later, links),
         editor=editor_of(offer, links, links.uris[path]),
-        problems=(*untold, *unknown),
+        missing=tuple(missing_from(page.source.unread, failed)),
+        problems=(*untold, *unknown, *failed),
     )
+
+
+def missing_from(unread: Problem | None, failed: Iterable[Problem]) -> Iterator[str]:
+    r"""
+    ## What a page lacks
+
+    Nothing stops a build that isn't strict, so the page itself tells its readers.
+    """
+    if unread:
+        why = f"line {unread.line}: {unread.sentence}"
+        yield html.escape(f"Python can't read this file, so only its lines are shown: {why}")
+    for problem in failed:
+        yield html.escape(f"No shapes are shown: line {problem.line}: {problem.sentence}")
 
 
 def paper_of(paper: Mapping[str, str], path: str) -> tuple[Paper | None, list[Problem]]:

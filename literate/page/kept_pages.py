@@ -43,7 +43,8 @@ class KeptPages:
     ## What one build leaves for the next
 
     * `bench` is what measures, with a process that has PyTorch loaded; None if nothing is kept
-    * `sources` are those of the last build, by their paths, and so are `measured`
+    * `sources` are those of the last build, by their paths, and so are `measured`,
+      and `unmeasured` says why others are not
     * `pages` are pages, each with what it was made from, and the name of its graph
     * `graphs` are the files of all graphs, by their places on the site
     * `judged` are sources with their problems, which are those of all with these `names`
@@ -53,6 +54,7 @@ class KeptPages:
     bench: Bench | None
     sources: Mapping[str, Source] = field(default_factory=dict)
     measured: Mapping[str, Measurement] = field(default_factory=dict)
+    unmeasured: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
     pages: dict[str, tuple[object, str | None, Page]] = field(default_factory=dict)
     names: Names | None = None
     judged: dict[str, tuple[Source, list[Problem]]] = field(default_factory=dict)

@@ -182,6 +182,8 @@ def of_source(source: Source) -> tuple[FrontMatter, Note, tuple[Problem, ...]]:
 
     And the rest of the docstring of the module, or of the comment that stands for it.
     """
+    if source.unread:
+        return FrontMatter(), Note("docstring", 1, ()), (source.unread,)
     first = opening(source)
     if first is not None and first.note is not None:
         return split(first.note, source.path)

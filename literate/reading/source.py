@@ -96,6 +96,7 @@ class Source:
 
     * `path` is the path as the author knows it; problems are reported with it
     * `names` are those in the code of each line, without the words of Python itself
+    * `unread` is why Python can't read the file, if it can't: all its lines are code then
     """
 
     path: str
@@ -105,6 +106,7 @@ class Source:
     definitions: tuple[Definition, ...]
     names: Mapping[int, Sequence[str]] = field(repr=False, compare=False)
     tree: ast.Module = field(repr=False, compare=False)
+    unread: Problem | None = None
     _made: dict[Callable[..., Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -176,6 +178,21 @@ def read(path: Path, name: str | None = None, known: Source | None = None) -> So
     except SyntaxError as error:
         raise LiterateError([Problem(name, 1, f"{error.msg}.")]) from None
     return known if known is not None and known.text == text else parse(text, name)
+
+
+def unread(path: Path, name: str, problem: Problem) -> Source:
+    r"""
+    ## A file that Python can't read
+
+    Its lines are code, of which nothing is known. Bytes that are no text are shown as question
+    marks in a diamond.
+    """
+    text = path.read_bytes().decode("utf-8", errors="replace")
+    lines = tuple(
+        Line(number, line, "code" if line.strip() else "blank")
+        for number, line in enumerate(_split(text), start=1)
+    )
+    return Source(name, text, lines, None, (), {}, ast.Module([], []), problem)
 
 
 def parse(text: str, name: str = "<text>") -> Source:

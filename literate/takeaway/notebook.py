@@ -48,7 +48,7 @@ FOLDED = "builds-on"
 FOLDED_TOO = "rest-builds-on"
 UNKNOWN = Addresses()
 NO_BODY = Body("", (), {})
-PLAIN = Settings(Path(), {})
+PLAIN = Settings(Path(), {}, examples=("*",))
 
 
 def build(
@@ -89,7 +89,7 @@ def script(
     source = sources[module]
     plan = planned(sources, module, settings)
     needed = plan.needed
-    page = _Page(sources, module, addresses, results)
+    page = _Page(sources, module, addresses, results, settings)
     packages = _packages(third_party(needed.outside))
     cells = [*page.introduction(requirements.said(settings, source.path, packages.values()))]
     holes = exercises.exercises(settings, source.path)
@@ -260,11 +260,13 @@ class _Page:
         module: str,
         addresses: Addresses,
         results: Mapping[str, Result],
+        settings: Settings,
     ) -> None:
         self.sources = sources
         self.module = module
         self.addresses = addresses
         self.results = results
+        self.settings = settings
         self.by_path = {source.path: name for name, source in sources.items()}
         # The pages whose names are no links, since no address is known.
         self.unlinked: dict[str, None] = {}
@@ -326,7 +328,7 @@ class _Page:
         """
         source = self.sources[module]
         colab = self.addresses.of_colab(file_name(source, module))
-        if colab is not None and notebook_cells.has_notebook(source):
+        if colab is not None and notebook_cells.has_notebook(source, self.settings):
             return f" ([notebook]({colab}))"
         return "" if self.addresses.of_module(source) else f", `{path_of(module, source)}`"
 

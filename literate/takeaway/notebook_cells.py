@@ -44,6 +44,7 @@ from literate.reading.notes import Note, Span
 from literate.reading.rows import uncommented
 from literate.reading.source import Source, parse
 from literate.results.records import Result
+from literate.settings import Settings
 from literate.takeaway.carried import pictures_apart
 
 # The function whose body becomes the end of a notebook, and the one that is called before it.
@@ -80,14 +81,17 @@ class Body:
     names: Mapping[str, int]
 
 
-def has_notebook(source: Source, machinery: Iterable[str] = ()) -> bool:
+def has_notebook(source: Source, settings: Settings) -> bool:
     r"""
     ## Whether a page has a notebook
 
-    It has one if there is something to run: an example, or a function `notebook`. What fits one of
-    the patterns in `machinery` has none.
+    It has one if there is something to run: an example, or a function `notebook`, on a page that
+    the [settings](../settings.py) name among the `examples`. What fits one of the patterns in
+    `machinery` has none.
     """
-    if any(fnmatch(source.path, pattern) for pattern in machinery):
+    if not settings.runs(source.path):
+        return False
+    if any(fnmatch(source.path, pattern) for pattern in settings.machinery):
         return False
     return defines(source, ENTRY) or defines(source, EXAMPLE)
 

@@ -45,7 +45,7 @@ def build_all(
     problems: set[Problem] = set()
     wrong: set[Problem] = set()
     for module in sources if chosen is None else chosen:
-        if has_notebook(sources[module], settings.machinery):
+        if has_notebook(sources[module], settings):
             wrong.update(of_source(sources[module])[2])
             path = out / file_name(sources[module], module)
             if path in built:

@@ -77,7 +77,7 @@ class PageFiles:
         for name, noted, without in self.snippets(source):
             snippets[name], bare[name] = noted, without
         address = self.addresses.of_file(source.path)
-        if not has_notebook(source, self.settings.machinery):
+        if not has_notebook(source, self.settings):
             return Takeaways(None, None, snippets, bare, address), []
         module = module_name(source.path)
         name = file_name(source, module)

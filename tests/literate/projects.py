@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 KATEX = ROOT / "node_modules" / "katex"
-SETTINGS = f'[tool.literate]\nsources = {{ pkg = "" }}\nkatex = "{KATEX}"\n'
+SETTINGS = f'[tool.literate]\nsources = {{ pkg = "" }}\nexamples = ["pkg/*"]\nkatex = "{KATEX}"\n'
 MKDOCS = """
 site_name: Case
 theme: { name: material, font: false }

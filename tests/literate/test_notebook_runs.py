@@ -110,7 +110,7 @@ def shapes(source: Source, measurement: Measurement) -> str:
 def expected() -> dict[str, str]:
     r"""What the site shows below the example of each page: the shapes that were measured."""
     loaded = site.load(load(ROOT))
-    measured = site.measurements(loaded, loaded.sources.values(), lambda line: None)
+    measured, _ = site.measurements(loaded, loaded.sources.values(), lambda line: None)
     return {path: shapes(loaded.sources[path], one) for path, one in measured.items()}
 
 

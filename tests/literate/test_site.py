@@ -145,7 +145,7 @@ def test_a_page_alone_has_the_problems_that_it_has_among_all(project: Path) -> N
     write(project, FAULTY | {"pyproject.toml": SETTINGS + LESSONS})
     known = settings.load(project)
     loaded = site.load(known)
-    measured = site.measurements(loaded, loaded.sources.values(), print)
+    measured, _ = site.measurements(loaded, loaded.sources.values(), print)
     among_all = {
         source.path: [*site.pages(loaded, [source], measured)][0].problems
         for source in loaded.sources.values()

@@ -17,7 +17,9 @@ def project(tmp_path: Path) -> Path:
     r"""Two packages with a folder each, tests for one of them."""
     section = 'r"""\n---\ntitle: A\nsummary: B\n---\n"""\n'
     files = {
-        "pyproject.toml": SETTINGS.replace('pkg = ""', 'lib = "", tool = "other"'),
+        "pyproject.toml": SETTINGS.replace('pkg = ""', 'lib = "", tool = "other"').replace(
+            "pkg/*", "lib/*"
+        ),
         "mkdocs.yml": MKDOCS.replace("[index.md]", NAV),
         "lib/__init__.py": section,
         "lib/layers/__init__.py": section,
@@ -102,3 +104,20 @@ def test_a_page_that_cannot_be_written_leaves_everything_as_it_was(
     with pytest.raises(LiterateError, match="Nothing was changed"):
         new.write(project, files)
     assert contents(project) == before
+
+
+def test_a_stranger_s_settings_get_the_example_and_nothing_is_said_of_what_they_lack(
+    tmp_path: Path,
+) -> None:
+    own = '# Ours.\n[tool.literate] # mine\nsources = { lib = "" }\nstrict = false\n'
+    write(tmp_path, {"pyproject.toml": own, "lib/__init__.py": '"""\n# Lib\n"""\n'})
+    said = succeed(tmp_path, "literate", "new", "lib/idea")
+    added = own.replace("# mine\n", '# mine\nexamples = ["lib/idea.py"]\n')
+    assert (tmp_path / "pyproject.toml").read_text() == added
+    assert "wrote pyproject.toml" in said and "nav" not in said and "`mkdocs serve`" in said
+    # What an author has chosen is left to them.
+    said = succeed(tmp_path, "literate", "new", "lib/other")
+    assert (tmp_path / "pyproject.toml").read_text() == added
+    assert 'TO DO: add "lib/other.py" to `examples`' in said
+    # The page is measured as soon as it is there.
+    assert "idea.py:" in succeed(tmp_path, "literate", "measure", "lib/idea.py")

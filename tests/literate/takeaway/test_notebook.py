@@ -25,7 +25,7 @@ from nbformat import NotebookNode
 from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError
 from literate.results import files
-from literate.settings import Settings, load
+from literate.settings import load
 from literate.takeaway.addresses import Addresses, of_site
 from literate.takeaway.exercises import judge_runs
 from literate.takeaway.notebook import PLAIN, build, file_name, script
@@ -338,9 +338,9 @@ def test_a_page_without_a_title_stops_the_notebooks_only_where_the_settings_are_
     sources = package({"pkg/a.py": "def example():\n    return 1\n"})
     said: list[str] = []
     with pytest.raises(LiterateError, match="pkg/a.py:1: the module has no docstring"):
-        build_all(sources, Path(), Settings(Path(), {}), report=said.append)
+        build_all(sources, Path(), PLAIN, report=said.append)
     assert said == []
-    made = build_all(sources, Path(), Settings(Path(), {}, strict=False), report=said.append)
+    made = build_all(sources, Path(), replace(PLAIN, strict=False), report=said.append)
     assert list(made) == [Path("a.ipynb")] and "# a\\n" in made[Path("a.ipynb")]
     assert [one.partition(";")[0] for one in said] == ["pkg/a.py:1: the module has no docstring"]
 
@@ -386,20 +386,23 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
 
 
 @pytest.mark.parametrize(
-    ("text", "machinery", "expected"),
+    ("text", "settings", "expected"),
     [
-        ("def notebook(): pass", [], True),
-        ("def example(): pass", [], True),
-        ("def example(): pass", ["other/*", "pkg/a/*"], True),
-        ("def example(): pass", ["other/*", "pkg/*"], False),
-        ("class notebook: pass", [], False),
-        ("from pkg.b import notebook", [], False),
+        ("def notebook(): pass", {}, True),
+        ("def example(): pass", {}, True),
+        ("def example(): pass", {"machinery": ["other/*", "pkg/a/*"]}, True),
+        ("def example(): pass", {"machinery": ["other/*", "pkg/*"]}, False),
+        ("def example(): pass", {"examples": ["other/*", "pkg/a.py"]}, True),
+        ("def example(): pass", {"examples": ["other/*"]}, False),
+        ("class notebook: pass", {}, False),
+        ("from pkg.b import notebook", {}, False),
     ],
 )
 def test_a_page_has_a_notebook_if_it_defines_something_to_run(
-    text: str, machinery: list[str], expected: bool
+    text: str, settings: dict[str, list[str]], expected: bool
 ) -> None:
-    assert has_notebook(package({"pkg/a.py": text})["pkg.a"], machinery) == expected
+    (source,) = package({"pkg/a.py": text}).values()
+    assert has_notebook(source, replace(PLAIN, **settings)) == expected
 
 
 def test_a_notebook_has_the_path_of_its_page() -> None:
@@ -498,7 +501,7 @@ def notebook(times: int = 2):
 """,
     "pkg/other.py": f"{HEAD}def in_place(): return 1.0 / 3\n",
 }
-SEQUELS = Settings(Path(), {}, sequels={"in_place": "pkg/trial.py"})
+SEQUELS = replace(PLAIN, sequels={"in_place": "pkg/trial.py"})
 
 
 def run_notebook(text: str) -> dict[str, object]:
