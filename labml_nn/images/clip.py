@@ -247,8 +247,9 @@ def example(
         Have a long vector. Then its logit is very high for every image at less than a right angle,
         however much better another text fits.
 
-    ??? question "Take the last position in place of `end`. What test notices?"
-        The one that changes what stands behind the end of a text: nothing may change.
+    ??? question "Take the last position in place of `end`. How do you notice?"
+        Fill up the same text with other tokens behind its end. Its vector should stay the same, and
+        now it changes.
     """
     # Real images, of eight patches each.
     images, _ = Pairs(seed=1, batch_size=n_images).at(0)

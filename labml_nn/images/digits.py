@@ -7,22 +7,21 @@ terms:
   pixel: One number of an image, here how dark the image is at that place.
 ---
 
-To learn about images we need thousands of them, small enough for a CPU. This page draws them. A
-digit is a line through nine points, drawn with a thick pen on a square of eight times eight
-*pixels*, numbers that say how dark a place is. Nothing has to be downloaded.
-
-**In:** digits from 0 to 9, `[batch_size]`, and a generator of random numbers. **Out:** images,
-`[batch_size, 8, 8]`: about 0 where the paper is white, and 1 where there is a line.
+To learn about images we need thousands, small enough for a CPU. This page draws them: a digit is a
+line through nine points, drawn with a thick pen on 8 × 8 *pixels*.
 
 [Each digit without distortion, and below it three times with
 it](../../results/images.json#figures.digits)
 
-If all sevens were alike, there would be little to learn. A linear layer has a weight for each
-pixel, ten times: a *template* for each digit, with which it compares the image. When no digit is
-distorted, it gets [1.000](../../results/images.json#tables.digits.nothing.accuracy) of the images
-right after 800 steps of training, and with all distortions
-[0.651](../../results/images.json#tables.digits.everything.accuracy): no single template fits all
-sevens.
+If all sevens were alike, there would be little to learn. The 64 weights of a linear layer for a
+seven are a *template*. Take a row of pixels, 0 1 0 0, and the template −1 1 −1 −1: the score is 1.
+Move the line one pixel to the right, 0 0 1 0, and it is −1. Without distortions, such a layer gets
+[1.000](../../results/images.json#tables.digits.nothing.accuracy) of the digits right after 800
+steps, and with all of them
+[0.651](../../results/images.json#tables.digits.everything.accuracy).
+
+**In:** digits from 0 to 9, `[batch_size]`, and a generator of random numbers. **Out:** images,
+`[batch_size, 8, 8]`: about 0 where the paper is white, and 1 where there is a line.
 
 """
 
@@ -222,8 +221,10 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     Noise. It looks bad, but alone it leaves the linear layer at
     [1.000](../../results/images.json#tables.digits.noise.accuracy). Of the other distortions, only
     shifts alone cost something within 800 steps: they bring it to
-    [0.870](../../results/images.json#tables.digits.shift.accuracy). Left out are colours: an image
-    would have three numbers for each pixel.
+    [0.870](../../results/images.json#tables.digits.shift.accuracy). What a shift alone costs is
+    time: in a try of 12,000 steps with one seed, the layer got 0.995 right. With all distortions it
+    got 0.70 in as many, so those are beyond any template that it found. Left out are colours: an
+    image would have three numbers for each pixel.
 
     ### Two digits
 

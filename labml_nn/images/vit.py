@@ -15,26 +15,31 @@ terms:
 ---
 
 A transformer reads tokens, and an image has none: it has pixels. The vision transformer (ViT) cuts
-the image into squares, *patches*, and makes a token of each. From there on, all is as in a language
-model without a mask.
+the image into squares, *patches*, and makes a token of each. Here is an image of 4 × 4 pixels, cut
+into patches of 2 × 2:
+
+```text
+ 0  1 |  2  3
+ 4  5 |  6  7         0  1  4  5
+------+-------        2  3  6  7
+ 8  9 | 10 11         8  9 12 13
+12 13 | 14 15        10 11 14 15
+```
+
+Each row on the right is one patch of four numbers, and a matrix makes `d_model` features of them.
+From there on, all is as in a language model without a mask.
+
+Attention doesn't know the order of its tokens. Without *position embeddings* the four rows could
+come in any order, as the pieces of a jigsaw puzzle in a bag: you see what is on each piece and not
+what the picture shows. On our [drawn digits](digits.py), such a model gets
+[0.467](../../results/images.json#tables.models.no%20positions.accuracy) right, and with positions
+[0.957](../../results/images.json#tables.models.vision%20transformer.accuracy).
 
 **In:** images, one number for each pixel. **Out:** a vector for each image,
 `[batch_size, d_model]`, from which a linear layer makes a score for each class.
 
 [A seven of 8 × 8 pixels, cut into patches of 2 × 2, and the sequence of its
 patches](../../results/images.json#figures.patches)
-
-What fails without it? On our [drawn digits](digits.py), a linear layer on the pixels gets
-[0.651](../../results/images.json#tables.models.linear%20layer.accuracy) of them right. And a
-transformer that isn't told where each patch was gets
-[0.467](../../results/images.json#tables.models.no%20positions.accuracy): fewer than the linear
-layer. With positions it gets
-[0.957](../../results/images.json#tables.models.vision%20transformer.accuracy) (means of three
-seeds).
-
-Think of a jigsaw puzzle in a bag. If you take out one piece after the other, you learn what is on
-the pieces, but not what the picture shows. Write the place of each piece on its back, and you can
-tell without putting the puzzle together. The numbers on the backs are the *position embeddings*.
 """
 
 from collections.abc import Callable
@@ -213,7 +218,10 @@ def example(
       after half the time.
     * *The class token.* The mean of what became of the patches does as well:
       [0.960](../../results/images.json#tables.models.mean%20of%20patches.accuracy).
-    * *A transformer at all.* A convolutional network with fewer than half of the parameters gets
+    * *A transformer at all.* A linear layer on the pixels gets
+      [0.651](../../results/images.json#tables.models.linear%20layer.accuracy) right: more than the
+      transformer without positions. A convolutional network with fewer than half of the parameters
+      gets
       [0.990](../../results/images.json#tables.models.convolutions.accuracy) right. The usual
       explanation is that its layers compare neighbours from the start, while a vision transformer
       has to learn which patches are neighbours. In the paper the transformers get ahead if they are
@@ -240,8 +248,8 @@ def example(
         where they stand.
 
     ??? question "Write `images.reshape(len(images), -1, size * size)` for the squares. The fault?"
-        All shapes are right once the first two axes are swapped, but each “patch” of a digit is a
-        piece of a single row. The comparison with another library's ViT notices.
+        All shapes are right once the first two axes are swapped, but each “patch” is a piece of a
+        single row: 0 1 2 3 and not 0 1 4 5.
     """
     # Height and width can differ, as long as patches fill them.
     images = torch.randn(batch_size, n_rows * size, n_columns * size)

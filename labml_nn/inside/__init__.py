@@ -25,7 +25,6 @@ with an induction score of
 [0.90](../../results/induction.json#tables.models.Two%20layers%2C%20parts%20of%2016.induction), and
 still predicts
 [0.0 %](../../results/induction.json#tables.models.Two%20layers%2C%20parts%20of%2016.pieces) where a
-sequence goes on from another place. And a score of
-[0.66](../../results/induction.json#values.idle.score) belongs to a head that can be removed at
+sequence goes on from another place. And a head with a [high score](patching.py) can be removed at
 nearly no cost.
 """

@@ -4,15 +4,15 @@ title: Find the Heads of a Small Model
 summary: Train an attention-only model, find its heads by their scores, look at them, remove them.
 ---
 
-A model with random weights has no induction heads: its best score after one step is
-[0.055](../../results/induction.json#values.start). After 600 steps it is
-[0.95](../../results/induction.json#tables.models.Two%20layers.induction) (means of three seeds).
-**In:** [sequences that repeat](induction.py#RepeatedParts), and 600 steps for a model with
-[attention alone](induction.py#AttentionOnly). **Out:** two scores for each head, a picture of what
-the best ones look at, and the loss without each head.
+Where in a model are its [induction heads](induction.py)? A head that looks evenly at 20 positions
+gives each 1/20 = 0.05 of its weight, so that is about its score. A model with random weights has no
+better one: [0.055](../../results/induction.json#values.start). After 600 steps the best head has
+[0.95](../../results/induction.json#tables.models.Two%20layers.induction). Find it, look at it, and
+remove it.
 
-The model has 36,896 parameters: two layers of four heads with 16 features each. A training takes
-[7 s](../../results/induction.json#values.seconds) of one core.
+**In:** [sequences that repeat](induction.py#RepeatedParts), and 600 steps for a model with
+[attention alone](induction.py#AttentionOnly), two layers of four heads. **Out:** two scores for
+each head, a picture of what the best ones look at, and the loss without each head.
 
 [What the best head of each kind looks at, in a sequence of twelve letters that
 repeats](../../results/induction.json#figures.attention)
@@ -168,7 +168,10 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5) -> tuple[Tens
 
     Three steps.
 
-    ### Other models
+    ### Measured here
+
+    The model has 36,896 parameters, 16 features for each head. A training takes
+    [7 s](../../results/induction.json#values.seconds) of one core.
 
     [Other models: means of three seeds. “Pieces” are a part of 16 tokens, and then nine of it from
     another place](../../results/induction.json#tables.models)

@@ -247,8 +247,9 @@ def example(
     ??? question "The guesses at a position are a, b, a, b, b. Where did the guess settle?"
         After 3 layers. Readings are counted from 0, and from number 3 on the guess is b.
 
-    ??? question "Read `model.generator(streams)` instead. What test notices?"
-        The comparison with models that have fewer layers. All shapes stay.
+    ??? question "Read `model.generator(streams)` instead. How do you notice?"
+        All shapes stay. But after the last layer the reading is no longer the model's own logits,
+        because the normalisation is missing.
 
     ??? question "Train the tuned lens on the next letters of the text. What would it tell?"
         What a linear map can find out about the next letter from the stream. That may be more than

@@ -15,19 +15,26 @@ terms:
 ---
 
 A head has four projections, for queries, keys, values and the output. Their features mean nothing
-each on its own: double all queries, halve all keys, and no score changes. What counts are two
-products. *QK* gives the score of any pair of vectors: where the head looks. *OV* gives what looking
-at a vector adds to the residual stream: what the head moves.
+each on its own. Take a query 2 and a key 3, with the score 6. Double all queries and halve all
+keys: 4 · 1.5 is 6, too. What counts are two products:
 
-Attention weights alone don't tell heads apart. In the first layer of our classic model, all four
-heads give most weight to the letter before, from
-[0.30](../../results/inside.json#values.heads.classic.offsets.1.3) to
-[0.49](../../results/inside.json#values.heads.classic.offsets.1.2), and most of the rest to its two
-neighbours. But what the second head *adds* is a table of its own. When it looks at “i”, the logit
-of “g” goes up by [6.69](../../results/inside.json#values.added.ig) (before the last normalisation
-divides it), and when it looks at “a”, that of “d” by
-[5.99](../../results/inside.json#values.added.ad). (An interpretation: at the “n” of “ing” and
-“and”, it looks at the letter before.)
+* **QK** gives the score of any pair of vectors: where the head looks.
+* **OV** gives what looking at a vector adds to the residual stream: what the head moves.
+
+Give each letter a vector with a single one, a = (1, 0), b = (0, 1), and both are tables that you
+can read. With
+
+$$
+QK = \begin{pmatrix} 0 & 5 \\ 5 & 0 \end{pmatrix}
+$$
+
+an “a” looks for a “b”, with the score 5, and a “b” for an “a”.
+
+In a trained model the tables have a row for each letter. In the first layer of our classic model,
+when the second head looks at “i”, the logit of “g” goes up by
+[6.69](../../results/inside.json#values.added.ig), and when it looks at “a”, that of “d” by
+[5.99](../../results/inside.json#values.added.ad) (before the last normalisation divides them). An
+interpretation: at the “n” of “ing” and “and”, it looks at the letter before.
 
 **In:** an attention. **Out:** two matrices for each of its heads, `[heads, d_model, d_model]`.
 """
@@ -182,6 +189,14 @@ def example(
 
     The head made by hand, and the tables of a model with random weights.
 
+    ### Measured here
+
+    Attention weights alone don't tell heads apart. In the first layer of our classic model, all
+    four heads give most weight to the letter before, from
+    [0.30](../../results/inside.json#values.heads.classic.offsets.1.3) to
+    [0.49](../../results/inside.json#values.heads.classic.offsets.1.2), and most of the rest to its
+    two neighbours. What they *add* differs.
+
     ### What the matrices leave out
 
     Scores also have the biases of queries and keys in them. Which share of the variance of the
@@ -242,10 +257,10 @@ def example(
     ??? question "The head made by hand reads “bac”. Where does the “c” look, and what is added?"
         At the “b”. It adds the vector of “b”, so row 2 of the result has nearly 1 in column 1.
 
-    ??? question "Cut the *rows* of the output projection into heads. What test notices?"
-        With the same `einsum` none is needed, for the axes don't fit. With `hdo,hdi->hoi` the shape
-        of OV stays. The comparison with PyTorch's attention notices, and so does that of the tables
-        with a stream of one letter.
+    ??? question "Cut the *rows* of the output projection into heads. How do you notice?"
+        With the same `einsum` you get an error, for the axes don't fit. With `hdo,hdi->hoi` the
+        shape of OV stays. Then the sum of $OV z_j$ over the heads, each with all of its weight on
+        $j$, is no longer what the attention gives.
     """
     # Letters as vectors with a single one, and the head that is made by hand.
     letters = torch.eye(n_vocab)[torch.arange(seq_len), None]

@@ -8,21 +8,19 @@ terms:
 ---
 
 A head with a high [induction score](induction.py#induction_score) *looks* at the answer. Does the
-model *use* what the head sees there? The score can't tell. With our third seed, a head of the
-second layer has a score of [0.66](../../results/induction.json#values.idle.score), and removing it
-raises the loss where sequences repeat from [0.032](../../results/induction.json#values.idle.none)
-nats to only [0.050](../../results/induction.json#values.idle.without). The three other heads of the
-layer have scores of [0.95](../../results/induction.json#values.idle.others_score), and without one
-of them the loss is [0.733](../../results/induction.json#values.idle.others_without) or more.
-Without all four it is [3.439](../../results/induction.json#values.knocked.second) (three seeds).
+model *use* what the head sees there? The score can't tell. To know what a part of a machine does,
+take it out and see what fails: a *knock-out*. Or put it into another machine that has failed, and
+see what works again: *patching*.
+
+Both are possible because the output of an attention layer is a sum with one term for each head. Say
+that for one token three heads add 2, 0.1 and 3 to the logit of the right answer, 5.1 together.
+Without the second head it is 5.0, and nothing is lost; without the third it is 2.1. In our model,
+with one seed, such a second head has a score of
+[0.66](../../results/induction.json#values.idle.score), and without it the loss where sequences
+repeat is still only [0.050](../../results/induction.json#values.idle.without).
 
 **In:** a model, tokens, `[seq_len, batch_size]`, and new outputs for some heads: $d_k$ features for
 each token. **Out:** the logits of the model with these outputs replaced.
-
-To know what a part of a machine does, take it out and see what fails (*knock-out*). Or put it into
-another machine that has failed, and see what works again (*patching*).
-
-Both are possible, since the output of an attention layer is a sum with one term for each head:
 
 $$\operatorname{Concat}(z_1, \dots, z_H)\, W^O = \sum_{h=1}^{H} z_h W^O_h$$
 
@@ -214,7 +212,13 @@ def example(
     r"""
     ## Example
 
-    ### Each head by itself
+    ### Measured here
+
+    The head with the score 0.66 is one of the second layer, with our third seed. With all heads the
+    loss is [0.032](../../results/induction.json#values.idle.none) nats. The three other heads of
+    the layer have scores of [0.95](../../results/induction.json#values.idle.others_score), and
+    without one of them the loss is
+    [0.733](../../results/induction.json#values.idle.others_without) or more.
 
     [Each head of the first seed: the loss without it, and how much of the answer it brings
     back](../../results/induction.json#tables.heads)
@@ -247,7 +251,7 @@ def example(
         H, as before: in D B H C F E F B it still follows B. There is nothing to bring back.
 
     ??? question "Leave out `hook.remove()`, and knock out another head. What is the result?"
-        A model without both heads, and no error. The test that looks for hooks notices.
+        A model without both heads, and no error.
     """
     # Parts of eleven tokens. The last token stands at `key` as well.
     clean, _ = RepeatedParts(n_vocab, seq_len, batch_size, 11, 11).at(0)

@@ -18,23 +18,24 @@ files come from strangers, and two things can go wrong when you open one:
 * **It is damaged or cut off**, and nobody notices. Four bytes from the wrong place are a number,
   too. In a [small GPT-2](gpt2_experiment.py), one matrix of random numbers raises the loss from
   [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
-  [4.233](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss). By
-  guessing among all letters it would be [4.19](../../results/pretrained.json#values.guess).
+  [4.233](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss).
+  Guessing among 66 letters has $\ln 66 = 4.19$.
 
-**In:** a folder. **Out:** its tensors by their names, or one sentence that says what is wrong.
-
-A *safetensors* file is like a warehouse with a list at the door: first 8 bytes with the length of
-the list, then the list, then shelf after shelf of numbers, and nothing else. The list says for each
-tensor which type and shape it has and between which bytes its numbers lie:
+A *safetensors* file begins with 8 bytes, the length of a list. Then come the list and the numbers
+of one tensor after the other. The list says which type and shape each has, and between which bytes
+its numbers lie. For a vector of three numbers of four bytes:
 
 ```text
-8 bytes  {"bias": {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]}, …}  12 bytes …
+{"bias": {"dtype": "F32", "shape": [3],
+          "data_offsets": [0, 12]}, …}
 ```
 
-The list is text in JSON, which can't run anything. What a wrong list can do is to give you other
-numbers than those that were written. So the shelves must follow each other without a gap or an
-overlap, each as long as its type and shape say, and the last must end where the file ends. We check
-all of that before anything is used.
+3 · 4 = 12 bytes, so the next tensor must begin at 12. The list is text in JSON, which can't run
+anything. What a wrong list can do is to give you other numbers than those that were written. So the
+tensors must follow each other without a gap or an overlap, each as long as its type and shape say,
+and the last must end where the file ends. We check all of that before anything is used.
+
+**In:** a folder. **Out:** its tensors by their names, or one sentence that says what is wrong.
 """
 
 import json

@@ -5,12 +5,12 @@ summary: Download the published weights, write with them, and break one detail a
 know: byte_level.py
 ---
 
-Is every detail of [our GPT-2](gpt2.py) right? Parity with another program on random weights says
-so. With the real weights you can read it: the text makes sense, or it doesn't. On a small GPT-2 of
-letters, the loss is [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss) if all is
-right, and
-[3.684](../../results/pretrained.json#tables.gpt2.queries%20and%20keys%20exchanged.loss) if queries
-and keys have changed places.
+Is every detail of [our GPT-2](gpt2.py) right? With random weights, another program gives the same
+numbers. With the real weights you can read it: the text makes sense, or it doesn't. Take a small
+GPT-2 of letters, and exchange the matrices of queries and keys. All shapes are right, each query
+now looks for what looked for it, and the loss goes from
+[2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
+[3.684](../../results/pretrained.json#tables.gpt2.queries%20and%20keys%20exchanged.loss).
 
 **In:** nothing, or a folder that you have. **Out:** text that our own modules write with GPT-2's
 weights, and the loss on a sentence for each of some wrong tables.
@@ -19,13 +19,6 @@ The notebook downloads four files, 550 MB together: “config.json”, “vocab.
 “model.safetensors” of “openai-community/gpt2”. [What comes is compared](download.py) with the size
 and the SHA-256 of each file. Both are written down below, as several public projects have them for
 this revision.
-
-[A small GPT-2 that is loaded with one wrong detail: means of three seeds, and how often the
-likeliest next letter is another one](../../results/pretrained.json#tables.gpt2)
-
-The small model has [108,416](../../results/pretrained.json#values.parameters.gpt2) parameters and
-was trained on Tiny Shakespeare for [1,000](../../results/pretrained.json#values.steps) steps, which
-took [19](../../results/pretrained.json#values.seconds) seconds of one core.
 """
 
 import json
@@ -199,6 +192,15 @@ def example(seq_len: int = 7) -> tuple[Tensor, Tensor]:
 
     A random folder. Its losses are near that of guessing, $\ln 257 = 5.55$: a little above it, or
     a little below.
+
+    ### Measured here
+
+    [A small GPT-2 that is loaded with one wrong detail: means of three seeds, and how often the
+    likeliest next letter is another one](../../results/pretrained.json#tables.gpt2)
+
+    The small model has [108,416](../../results/pretrained.json#values.parameters.gpt2) parameters
+    and was trained on Tiny Shakespeare for [1,000](../../results/pretrained.json#values.steps)
+    steps, which took [19](../../results/pretrained.json#values.seconds) seconds of one core.
 
     ### What did not help, and what we couldn't do
 

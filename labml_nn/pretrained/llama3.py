@@ -13,22 +13,24 @@ paper:
 Llama 3 has no part that this site doesn't have: [grouped
 queries](../transformers/memory/grouped_query.py), [rotary positions](../transformers/rotary.py),
 [RMSNorm](../transformers/rms_norm.py) and [SwiGLU](../transformers/swiglu.py). What can go wrong is
-*which* of two conventions its weights were trained with. With neighbours as pairs where it had
-halves, all shapes are right, and the loss of a small Llama goes from
-[1.939](../../results/pretrained.json#tables.llama.all%20right.loss) to
-[3.349](../../results/pretrained.json#tables.llama.neighbours%20as%20pairs%2C%20not%20halves.loss).
+*which* of two conventions its weights were trained with:
 
-[A small Llama that is loaded with one wrong detail: means of three
-seeds](../../results/pretrained.json#tables.llama)
-
-**In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`. The
-loader takes a folder. These conventions decide:
-
-* **Pairs.** Meta's own files have neighbours. Those at Hugging Face were
-  [converted](../transformers/positions/rotary_pairs.py) to halves, which our pages have, too.
-* **Groups.** Heads of queries that share a head of keys are neighbours: 0 0 0 1 1 1.
+* **Pairs.** A head has four features, 1 2 3 4. Which two are rotated together? Meta's own files
+  have neighbours, (1, 2) and (3, 4). Those at Hugging Face were
+  [converted](../transformers/positions/rotary_pairs.py) to halves, (1, 3) and (2, 4), which our
+  pages have, too.
+* **Groups.** Six heads of queries share two heads of keys. Those that share one are neighbours,
+  0 0 0 1 1 1, and not 0 1 0 1 0 1.
 * **Frequencies.** The base is 500,000. From Llama 3.1 on, slow pairs are [slower
   still](llama_frequencies.py).
+
+With the wrong one, all shapes are right and no error is raised. Neighbours in place of halves take
+the loss of a small Llama from [1.939](../../results/pretrained.json#tables.llama.all%20right.loss)
+to
+[3.349](../../results/pretrained.json#tables.llama.neighbours%20as%20pairs%2C%20not%20halves.loss).
+
+**In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`. The
+loader takes a folder.
 """
 
 from collections.abc import Mapping
@@ -201,9 +203,10 @@ def example(
     r"""
     ## Example
 
-    ### What did not help here
+    ### Measured here
 
-    There is [a list](../../docs/what_did_not_help.md) of more such things.
+    [A small Llama that is loaded with one wrong detail: means of three
+    seeds](../../results/pretrained.json#tables.llama)
 
     The loss finds no wrong $\epsilon$: with another one it stays
     [1.939](../../results/pretrained.json#tables.llama.%CE%B5%20of%201e-12%2C%20not%201e-5.loss). A
@@ -217,8 +220,8 @@ def example(
         Its $d_{model}$ is 4,096, so a head has 128 features, and 8 heads have 1,024: a matrix of
         $1024 \times 4096$. That of the queries has four times as many rows.
 
-    ??? question "You repeat the heads of keys as 0 1 0 1 in place of 0 0 1 1. Who notices?"
-        Neither `fill` nor a shape. The loss of the small Llama goes from
+    ??? question "You repeat the heads of keys as 0 1 0 1 in place of 0 0 1 1. What happens?"
+        No error: `fill` and all shapes agree. The loss of the small Llama goes from
         [1.939](../../results/pretrained.json#tables.llama.all%20right.loss) to
         [2.499](../../results/pretrained.json#tables.llama.groups%200%201%200%201%2C%20not%200%200%201%201.loss).
 
@@ -227,8 +230,9 @@ def example(
         place of `as_it_is`, in the rules of queries and keys. It has to know how many heads each
         has.
 
-    ??? question "Exchange “gate_proj” and “up_proj” in the table. Who notices?"
-        No shape. The comparison does: only one of the two goes through Swish. And so does the loss:
+    ??? question "Exchange “gate_proj” and “up_proj” in the table. What happens?"
+        All shapes are right. But only one of the two goes through Swish, so the results are others,
+        and the loss rises to
         [2.415](../../results/pretrained.json#tables.llama.gate%20and%20value%20exchanged.loss).
     """
     # Twice as many heads of queries as of keys, with $2 \cdot 2$ features each.

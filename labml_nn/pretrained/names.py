@@ -8,24 +8,21 @@ The same matrix has another name in each program. What is `encoder.layers.0.self
 in our models is `h.0.attn.c_proj.weight` in GPT-2's file. So for each model you need a table: for
 each weight of ours the name of the tensor in the file, and a function that makes one of the other.
 
-PyTorch's `load_state_dict` with `strict=False` takes what has the right name, and leaves all else
-as it was. It returns the names that didn't fit, but raises no error. Say the output matrix of one
-attention has another name in the file than here: the model keeps its random matrix. A small GPT-2
-then has a loss of
-[4.233](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss) in place
-of [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss). Guessing among all letters
-has [4.19](../../results/pretrained.json#values.guess).
-
-**In:** a model, the tensors of a file by their names, and a table. **Out:** the model with all its
-weights from the file, or one sentence about what is missing, left over or of another shape. Think
-of moving house with a list: at the end every box must have a room, and every room its boxes.
-
-For example, a file has a matrix “w” with a row for each number that goes in, and a bias “b”. Our
-`nn.Linear` has a row for each number that comes out. Its table is
+Say that a file has a matrix “w”, with a row for each number that goes in, and a bias “b”. Our
+`nn.Linear` has a row for each number that comes out. The table is
 
 ```python
 {"weight": ("w", Tensor.t), "bias": ("b", as_it_is)}
 ```
+
+Why not rename and call PyTorch's `load_state_dict` with `strict=False`? It takes what has the right
+name, and leaves all else as it was. It returns the names that didn't fit, but raises no error. If
+“w” was spelled “W”, the layer keeps its random matrix. A small GPT-2 with one such matrix has a
+loss of [4.233](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss) in
+place of [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss).
+
+**In:** a model, the tensors of a file by their names, and a table. **Out:** the model with all its
+weights from the file, or one sentence about what is missing, left over or of another shape.
 """
 
 import json
@@ -145,6 +142,8 @@ def example(d_in: int = 5, d_out: int = 3) -> Tensor:
 
     [A small GPT-2 that is loaded with one wrong detail: means of three seeds, and how often the
     likeliest next letter is another one](../../results/pretrained.json#tables.gpt2)
+
+    Guessing among all letters has a loss of [4.19](../../results/pretrained.json#values.guess).
 
     ### What did not help here
 

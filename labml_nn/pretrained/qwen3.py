@@ -11,30 +11,23 @@ paper:
 ---
 
 A Qwen3 is a [Llama](llama3.py) with two changes in its attention. With two more names in the table,
-the loader of that page reads its files. If you read the names and leave the normalisation
-out, the loss of a small Qwen3 goes from
-[1.881](../../results/pretrained.json#tables.qwen.all%20right.loss) to
-[2.241](../../results/pretrained.json#tables.qwen.queries%20and%20keys%20not%20normalised.loss). If
-you normalise in another place, after the rotation, the loss is
-[1.909](../../results/pretrained.json#tables.qwen.normalised%20after%20the%20rotation.loss). Seeds
-differ by more than that, so nobody would notice.
-
-[A small Qwen3 that is loaded with one wrong detail: means of three
-seeds](../../results/pretrained.json#tables.qwen)
-
-**In** and **out** are those of Llama. The changes are:
+the loader of that page reads its files.
 
 * **Queries and keys are normalised** head by head, as on [this
-  page](../transformers/variants/query_key_norm.py), *before* they are rotated.
+  page](../transformers/variants/query_key_norm.py), *before* they are rotated. The queries (3, 4)
+  and (30, 40) both become (0.85, 1.13), which is then multiplied by the gains.
 * **Heads have a width of their own**, `head_dim`. In Llama it is $d_{model}$ divided by the number
   of heads. The smallest Qwen3 has $d_{model} = 1024$ and 16 heads of 128 features: the projections
-  lead from 1,024 to 2,048 features, and the output leads back.
+  lead from 1,024 to 16 · 128 = 2,048 features, and the output leads back.
 
-**What did not help here:** the shapes. The gains have one number for each feature of a head before
-the rotation and after it, so nothing but a comparison finds the wrong place. From random files our
-logits differ from those of the library “transformers” by less than $10^{-10}$. We had no network
-to try the published weights. Left out are its tokenizer, and the models with
-[experts](../experts/mixture.py), whose names differ.
+Before the rotation or after it? A rotation changes no length, so both divide by the same number.
+But the gains (2, 1) make (2, 0) of (1, 0). Turned by 90 degrees this is (0, 2). Turned first,
+(1, 0) becomes (0, 1), and the gains leave it so. In a small Qwen3 the wrong order takes the loss
+from [1.881](../../results/pretrained.json#tables.qwen.all%20right.loss) to
+[1.909](../../results/pretrained.json#tables.qwen.normalised%20after%20the%20rotation.loss), less
+than seeds differ.
+
+**In** and **out** are those of Llama.
 """
 
 from pathlib import Path
@@ -127,6 +120,21 @@ def example(
     ## Example
 
     Attention whose heads together are wider than the model.
+
+    ### Measured here
+
+    [A small Qwen3 that is loaded with one wrong detail: means of three
+    seeds](../../results/pretrained.json#tables.qwen)
+
+    Read the names and leave the normalisation out, and the loss is
+    [2.241](../../results/pretrained.json#tables.qwen.queries%20and%20keys%20not%20normalised.loss).
+    The wrong order is found neither by the loss nor by a shape: the gains have one number for each
+    feature of a head before the rotation and after it. A comparison finds it. From random files our
+    logits differ from those of the library “transformers” by less than $10^{-10}$. We had no
+    network to try the published weights.
+
+    Left out are the tokenizer, and the models with [experts](../experts/mixture.py), whose names
+    differ.
 
     ### Exercises
 

@@ -8,8 +8,7 @@ A trained model needs less precision than its training did. Fewer bits for each 
 bytes to store, to send and to read for each token. [Eight bits with a scale for each
 row](../training/trained.py) cost our model nothing. In three bits, with one scale for each matrix,
 its loss goes from [1.679](../../results/quantisation.json#values.float) to
-[2.292](../../results/quantisation.json#tables.bits.3.matrix); with groups and GPTQ it only goes to
-[1.691](../../results/quantisation.json#tables.bits.3.gptq_groups).
+[2.292](../../results/quantisation.json#tables.bits.3.matrix). These pages bring it back.
 
 * [Weights in four bits](groups.py): a scale for each group of weights, and two weights in a byte.
 * [GPTQ](gptq.py): the weights that are still to be rounded make up for the errors of those that

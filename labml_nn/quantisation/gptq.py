@@ -15,22 +15,24 @@ terms:
 
 [Rounding](groups.py) takes each weight to the nearest of a few values. That is best for the weight,
 but not for the layer. What counts is the *output*, a sum over all weights of a row, each times its
-input. If two inputs are always equal, only the sum of their two weights matters. Then a weight that
-was rounded down by 0.3 does no harm when the other one is made larger by 0.3.
+input. Take two weights of 0.4 whose inputs $x$ are always equal, and whole numbers as the values:
 
-In three bits, with a scale for each row, rounding takes the loss of the small transformer from
-[1.679](../../results/quantisation.json#values.float) to
-[1.759](../../results/quantisation.json#tables.bits.3.rows). With GPTQ the loss is
+| | first weight | second weight | output |
+| --- | ---: | ---: | ---: |
+| exact | 0.4 | 0.4 | $0.8\, x$ |
+| rounded to the nearest | 0 | 0 | 0 |
+| GPTQ | 0 | 1 | $x$ |
+
+GPTQ rounds the first weight to 0, which is 0.4 too little, and adds what is missing to the second.
+That is 0.8 now, and becomes 1. The error of the output is $0.2\, x$ in place of $0.8\, x$. If the
+inputs only go together in part, a part of the error is passed on.
+
+In three bits, with a scale for each row, rounding takes the loss of the small transformer to
+[1.759](../../results/quantisation.json#tables.bits.3.rows), and GPTQ to
 [1.700](../../results/quantisation.json#tables.bits.3.gptq), with the same number of bits.
-
-[Loss against bits, rounded and with GPTQ](../../results/quantisation.json#figures.gptq)
 
 **In:** a matrix of weights, `[d_out, d_in]`, and the inputs that the layer gets from some text.
 **Out:** whole numbers and scales, as from rounding.
-
-Think of a photograph printed with black dots alone. If each point were rounded, a light grey sky
-would be all white. Instead, a dot is printed now and then, and where it has made the paper too
-dark, the places around it stay white.
 """
 
 import copy
@@ -139,6 +141,13 @@ def example(
 
     The errors of the outputs of a layer: rounded to the nearest, and with GPTQ.
 
+    ### Measured here
+
+    The small transformer has a loss of [1.679](../../results/quantisation.json#values.float) before
+    its weights are rounded.
+
+    [Loss against bits, rounded and with GPTQ](../../results/quantisation.json#figures.gptq)
+
     ### What did not help here
 
     These are entries of [a list](../../docs/what_did_not_help.md) of such things.
@@ -183,7 +192,7 @@ def example(
     where $U$ is the upper triangular matrix with $U^\top U = H^{-1}$, a Cholesky factor. Then
     column $j + 1$ is rounded, with the corrections that it has got so far.
 
-    An example: the scale is 1, the weights are 0.4 and 0.4, and $H$ has 1 on its diagonal and 0.8
+    Take the two weights of 0.4 again, with a scale of 1, and let $H$ have 1 on its diagonal and 0.8
     beside it. Rounded to the nearest, both become 0, and the error is 0.576. With GPTQ the first
     becomes 0 and adds $0.8 \cdot 0.4 = 0.32$ to the second. That is 0.72 now and becomes 1. The
     error is 0.136.
@@ -193,7 +202,7 @@ def example(
     ??? question "What does GPTQ do if $H$ is diagonal, that is, if no two inputs go together?"
         It rounds to the nearest: $U$ is diagonal as well, so nothing is passed on.
 
-    ??? question "In the example of the page, let the second weight be 0.9. What comes out?"
+    ??? question "In the example of “A step”, let the second weight be 0.9. What comes out?"
         The first becomes 0 and adds 0.32, so the second is 1.22 and becomes 1: the same as without
         GPTQ. The error is $0.4^2 - 2 \cdot 0.8 \cdot 0.4 \cdot 0.1 + 0.1^2 = 0.106$.
 

@@ -7,20 +7,25 @@ terms:
   group (quantisation): Neighbouring weights of a row that share a scale.
 ---
 
-With [eight bits](../training/trained.py) a weight is one of 255 multiples of a scale, and nearly
-any scale will do. With four bits there are 15, and with three only 7. Then it matters which weights
-share a scale, because the largest of them sets it for all.
+With [eight bits](../training/trained.py) a weight is one of 255 multiples of a scale. With three
+bits there are 7, from −3 to 3 times the scale. Then it matters which weights share a scale, because
+the largest of them sets it for all. Take a row of four weights:
 
-The small transformer has a loss of [1.679](../../results/quantisation.json#values.float). Rounded
-to three bits with *one* scale for each matrix, it has
-[2.292](../../results/quantisation.json#tables.bits.3.matrix), which is worse than counting [three
-letters in a row](../training/counting.py). With a scale for each row it has
-[1.759](../../results/quantisation.json#tables.bits.3.rows), and with one for each *group* of 32
-weights [1.723](../../results/quantisation.json#tables.bits.3.groups) (means of three seeds). But
-groups have more scales to store. The figure counts their bits, too: only with two bits for each
-weight are groups clearly better.
+| | | | | |
+| --- | ---: | ---: | ---: | ---: |
+| weights | 0.3 | −0.1 | 0.02 | 0.06 |
+| one scale, 0.1 | 3 | −1 | 0 | 1 |
+| restored | 0.3 | −0.1 | 0 | 0.1 |
+| groups of two, scales 0.1 and 0.02 | 3 | −1 | 1 | 3 |
+| restored | 0.3 | −0.1 | 0.02 | 0.06 |
 
-[Loss against bits](../../results/quantisation.json#figures.bits)
+With one scale, 0.02 is lost, and 0.06 has become 0.1. With a scale for each *group*, all four come
+back. The price is in the scales: with 16 bits for each and 32 weights in a group, a weight takes
+3 + 16/32 = 3.5 bits.
+
+In three bits the loss of the small transformer is
+[2.292](../../results/quantisation.json#tables.bits.3.matrix) with one scale for each matrix, and
+[1.723](../../results/quantisation.json#tables.bits.3.groups) with groups of 32.
 
 **In:** a matrix of weights, `[d_out, d_in]`, the number of bits, and the length of a group.
 **Out:** whole numbers of the same shape, and scales, `[d_out, n_groups]`.
@@ -33,13 +38,6 @@ s_{ig} = \frac{\max_{j \in g} |w_{ij}|}{m}
 \qquad q_{ij} = \operatorname{round}\left(\frac{w_{ij}}{s_{ig}}\right)
 \qquad w_{ij} \approx s_{ig}\, q_{ij}
 $$
-
-An example with three bits, so $m = 3$, and groups of two: the row 0.3, -0.1, 0.02, 0.06 has the
-scales 0.1 and 0.02, and becomes 3, -1, 1, 3. With one scale, 0.1, its second half would be 0 and
-1: the 0.02 is lost, and 0.06 has become 0.1.
-
-With 16 bits for each scale and 32 weights in a group, a weight takes $b + 16/32$ bits: four bits
-are really 4.5.
 """
 
 import copy
@@ -185,6 +183,17 @@ def example(
 
     A layer in four bits computes what the layer with rounded weights computes.
 
+    ### Measured here
+
+    Means of three seeds. Unrounded, the small transformer has a loss of
+    [1.679](../../results/quantisation.json#values.float). In three bits with *one* scale for each
+    matrix it is worse than counting [three letters in a row](../training/counting.py), and with a
+    scale for each row it has [1.759](../../results/quantisation.json#tables.bits.3.rows). Groups
+    have more scales to store. The figure counts their bits, too: only with two bits for each weight
+    are groups clearly better.
+
+    [Loss against bits](../../results/quantisation.json#figures.bits)
+
     ### What did not help here
 
     These are entries of [a list](../../docs/what_did_not_help.md) of such things.
@@ -216,9 +225,9 @@ def example(
         With four bits the largest is 7, so the others become 1. If it were fifteen times as
         large, they would become 0.
 
-    ??? question "Divide by the scale before it is in 16 bits. What test notices?"
-        The one that no weight is off by more than half a scale, and the comparison with torchao:
-        the whole numbers are then those of another scale.
+    ??? question "Divide by the scale before it is in 16 bits. What goes wrong?"
+        The whole numbers are then those of another scale than the one that is stored. Some weights
+        come back more than half a scale away from what they were.
     """
     # Two weights in a byte.
     group_len = 2 * n_bytes
