@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from benchmarks import long
+from benchmarks.library.charts import axis, line, line_chart
 from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.tables import column, table
 from labml_nn.training.averaging import Reader, average, sliding
@@ -157,14 +158,12 @@ def report(found: dict[str, Any]) -> Report:
         },
         "tables": {"losses": table(columns, rows)},
         "figures": {
-            "along": {
-                "title": "The loss along the text",
-                "x": {"title": "Letters read"},
-                "y": {"title": "Loss", "unit": "nats"},
-                "lines": [
-                    {"name": TITLES[name], "points": found["curves"][name]} for name in shown
-                ],
-            }
+            "along": line_chart(
+                "The loss along the text",
+                x=axis("Letters read"),
+                y=axis("Loss", unit="nats"),
+                lines=[line(TITLES[name], found["curves"][name]) for name in shown],
+            )
         },
     }
 

@@ -18,9 +18,10 @@ import torch.nn.functional as F
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from benchmarks.library.charts import Line, axis, line, line_chart, picture
 from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.ranges import Found, ends, mean_curve, mean_of, numbers
-from benchmarks.library.tables import column
+from benchmarks.library.tables import column, table
 from benchmarks.pictures import heat_map, new, svg
 from labml_nn.fine_tuning import dialogue_experiment as answering
 from labml_nn.fine_tuning import packing
@@ -291,9 +292,9 @@ def window() -> Figure:
     return figure
 
 
-def lines(names: dict[str, list[list[float]]]) -> list[dict[str, object]]:
-    r"""As a figure takes them."""
-    return [{"name": name, "points": points} for name, points in names.items()]
+def lines(curves: dict[str, list[list[float]]]) -> list[Line]:
+    r"""A line for each curve."""
+    return [line(name, points) for name, points in curves.items()]
 
 
 def three(name: str, found: Sequence[Found]) -> dict[str, float]:
@@ -327,35 +328,117 @@ def measure(runner: Runner) -> dict[str, Any]:
     }
 
 
-def report(measured: dict[str, Any]) -> Report:
-    r"""What each part of the fine-tuning does, and what the pairs do."""
-    before, read = measured["before"], measured["read"]
-    rows, curves = [], {}
-    for name, runs in measured["changes"].items():
+def of_changes(changes: dict[float, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    r"""What each change of the fine-tuning leads to, and its curve."""
+    rows = []
+    curves = {}
+    for name, runs in changes.items():
         found = [one["found"] for one in runs]
-        row = {"change": name} | three("held_out", found)
-        rows.append(row | {key: mean_of(found, key) for key in KEYS})
+        means_of_row = {key: mean_of(found, key) for key in KEYS}
+        rows.append({"change": name} | three("held_out", found) | means_of_row)
         if runs[0]["curve"]:
             curves[name] = mean_curve([one["curve"] for one in runs])
-    seconds = [one["found"]["seconds"] for one in measured["changes"]["as on the page"]]
+    return rows, curves
 
+
+def of_preferences(measured: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    r"""Before the training on pairs and after it, with each beta; and its curves."""
     first = [one["drawn"] for one in measured["answered"]]
     pairs = [one["pairs"] for one in measured["answered"]]
+    asked = [one["found"] for one in measured["changes"]["as on the page"]]
     start = {"training": "before"} | three("short", first)
     start["right"] = mean_of(first, "right")
-    start |= {"chosen": mean(one[0] for one in pairs), "rejected": mean(one[1] for one in pairs)}
-    preferences, falls = [start], {}
+    start["greedy"] = mean_of(asked, "held_out")
+    start["chosen"] = mean(one[0] for one in pairs)
+    start["rejected"] = mean(one[1] for one in pairs)
+    rows = [start]
+    curves = {}
     for beta, runs in measured["preferred"].items():
         found = [one["found"] for one in runs]
         name = f"beta {beta:g}" if beta else "chosen answers only"
-        row = {"training": name} | three("short", found)
-        row |= {key: mean_of(found, key) for key in ("right", "greedy", "chosen", "rejected")}
-        preferences.append(row)
-        falls[name] = {
+        shares = {key: mean_of(found, key) for key in ("right", "greedy", "chosen", "rejected")}
+        rows.append({"training": name} | three("short", found) | shares)
+        curves[name] = {
             way: mean_curve([one["curve"] for one in runs], place)
             for way, place in (("chosen", 1), ("rejected", 2))
         }
-    start["greedy"] = rows[0]["held_out"]
+    return rows, curves
+
+
+def tables_of(changes: list[dict[str, Any]], preferences: list[dict[str, Any]]) -> dict[str, Any]:
+    r"""Right answers after each change of the fine-tuning, and after the training on pairs."""
+    return {
+        "changes": table(
+            [
+                column("change", "Fine-tuning"),
+                column("held_out", "Right, held out", 2),
+                column("held_out_low", "Lowest", 2),
+                column("held_out_high", "Highest of three seeds", 2),
+                column("taught", "Right, taught", 2),
+                column("stops", "Answers that end", 2),
+                column("loss", "Loss, held out", 3, "nats"),
+            ],
+            changes,
+        ),
+        "preferences": table(
+            [
+                column("training", "Trained on pairs with"),
+                column("short", "Short, drawn", 2),
+                column("short_low", "Lowest", 2),
+                column("short_high", "Highest of three seeds", 2),
+                column("right", "Right, drawn", 2),
+                column("greedy", "Right, likeliest", 2),
+                column("chosen", "ln p of chosen", 1, "nats"),
+                column("rejected", "ln p of rejected", 1, "nats"),
+            ],
+            preferences,
+        ),
+    }
+
+
+def figures_of(curves: dict[str, Any], falls: dict[str, Any]) -> dict[str, Any]:
+    r"""How both trainings go, the loss of a pair, and the mask."""
+    return {
+        "curves": line_chart(
+            "Right answers to held-out questions",
+            x=axis("Steps of fine-tuning"),
+            y=axis("Share"),
+            lines=lines(curves),
+        ),
+        "pairs": line_chart(
+            "Log-probability of answers to held-out questions",
+            x=axis("Steps on pairs"),
+            y=axis("ln p", unit="nats"),
+            lines=lines(
+                {
+                    f"{way}, {name}": falls[name][way]
+                    for name in ("beta 0.05", "beta 1")
+                    for way in ("chosen", "rejected")
+                }
+            ),
+        ),
+        "margin": line_chart(
+            "A pair's loss and its weight in the gradient",
+            x=axis("Margin"),
+            y=axis("Loss (nats), weight"),
+            lines=lines(
+                {
+                    "loss": [[m, math.log1p(math.exp(-m))] for m in MARGINS],
+                    "weight": [[m, 1 / (1 + math.exp(m))] for m in MARGINS],
+                }
+            ),
+        ),
+        "window": picture("Which token may look at which", svg(window(), "dialogues-window")),
+    }
+
+
+def report(measured: dict[str, Any]) -> Report:
+    r"""What each part of the fine-tuning does, and what the pairs do."""
+    changes, curves = of_changes(measured["changes"])
+    preferences, falls = of_preferences(measured)
+    before = measured["before"]
+    read = measured["read"]
+    seconds = [one["found"]["seconds"] for one in measured["changes"]["as on the page"]]
     parameters = sum(one.numel() for one in with_weights(read[0]["weights"]).parameters())
     return {
         "values": {
@@ -364,68 +447,8 @@ def report(measured: dict[str, Any]) -> Report:
             "parameters": parameters,
             "seconds": {"reading": mean_of(read, "seconds"), "fine_tuning": mean(seconds)},
         },
-        "tables": {
-            "changes": {
-                "columns": [
-                    column("change", "Fine-tuning"),
-                    column("held_out", "Right, held out", 2),
-                    column("held_out_low", "Lowest", 2),
-                    column("held_out_high", "Highest of three seeds", 2),
-                    column("taught", "Right, taught", 2),
-                    column("stops", "Answers that end", 2),
-                    column("loss", "Loss, held out", 3, "nats"),
-                ],
-                "rows": rows,
-            },
-            "preferences": {
-                "columns": [
-                    column("training", "Trained on pairs with"),
-                    column("short", "Short, drawn", 2),
-                    column("short_low", "Lowest", 2),
-                    column("short_high", "Highest of three seeds", 2),
-                    column("right", "Right, drawn", 2),
-                    column("greedy", "Right, likeliest", 2),
-                    column("chosen", "ln p of chosen", 1, "nats"),
-                    column("rejected", "ln p of rejected", 1, "nats"),
-                ],
-                "rows": preferences,
-            },
-        },
-        "figures": {
-            "curves": {
-                "title": "Right answers to held-out questions",
-                "x": {"title": "Steps of fine-tuning"},
-                "y": {"title": "Share"},
-                "lines": lines(curves),
-            },
-            "pairs": {
-                "title": "Log-probability of answers to held-out questions",
-                "x": {"title": "Steps on pairs"},
-                "y": {"title": "ln p", "unit": "nats"},
-                "lines": lines(
-                    {
-                        f"{way}, {name}": falls[name][way]
-                        for name in ("beta 0.05", "beta 1")
-                        for way in ("chosen", "rejected")
-                    }
-                ),
-            },
-            "margin": {
-                "title": "A pair's loss and its weight in the gradient",
-                "x": {"title": "Margin"},
-                "y": {"title": "Loss (nats), weight"},
-                "lines": lines(
-                    {
-                        "loss": [[m, math.log1p(math.exp(-m))] for m in MARGINS],
-                        "weight": [[m, 1 / (1 + math.exp(m))] for m in MARGINS],
-                    }
-                ),
-            },
-            "window": {
-                "title": "Which token may look at which",
-                "picture": svg(window(), "dialogues-window"),
-            },
-        },
+        "tables": tables_of(changes, preferences),
+        "figures": figures_of(curves, falls),
     }
 
 

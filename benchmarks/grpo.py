@@ -14,9 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from benchmarks.library.charts import Line, axis, line, line_chart
 from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.ranges import Found, Runs
-from benchmarks.library.tables import column
+from benchmarks.library.tables import column, table
 from labml_nn.reinforcement.grpo import group_advantages
 from labml_nn.reinforcement.grpo_experiment import improve
 from labml_nn.reinforcement.imitation import (
@@ -202,11 +203,11 @@ def every(values: list[float]) -> list[float]:
     return [mean(values[at * size : (at + 1) * size]) for at in range(parts)]
 
 
-def line(name: str, runs: list[list[float]]) -> dict[str, Any]:
+def mean_line(name: str, runs: list[list[float]]) -> Line:
     r"""The mean of the seeds in the course of the steps."""
     curves = [every(run) for run in runs]
     means = [mean(curve[at] for curve in curves) for at in range(STEPS // EACH)]
-    return {"name": name, "points": [[(at + 1) * EACH, y] for at, y in enumerate(means)]}
+    return line(name, [[(at + 1) * EACH, y] for at, y in enumerate(means)])
 
 
 def row(name: str, ends: list[dict[str, float]], seconds: list[float]) -> dict[str, Any]:
@@ -243,115 +244,137 @@ def measure_all(runner: Runner) -> dict[str, Any]:
     }
 
 
-def report(found: dict[str, Any]) -> Report:
-    r"""Right answers of each way, and how it went."""
-    starts, ways = found["starts"], found["ways"]
+def rows_of(found: dict[str, Any]) -> list[dict[str, Any]]:
+    r"""What the model does after each way of training it."""
+    every_way = (
+        {"Start: 50 solved questions": found["starts"]} | found["imitations"] | found["ways"]
+    )
+    return [
+        row(name, [one["end"] for one in runs], [one["seconds"] for one in runs])
+        for name, runs in every_way.items()
+    ]
 
-    def row_of(name: str, runs: Sequence[Found]) -> dict[str, Any]:
-        return row(name, [one["end"] for one in runs], [one["seconds"] for one in runs])
 
-    rows = [row_of("Start: 50 solved questions", starts)]
-    rows += [row_of(name, runs) for name, runs in (found["imitations"] | ways).items()]
-    training = []
+def last_tenth(ways: Mapping[str, Sequence[Found]]) -> list[dict[str, Any]]:
+    r"""How each way went in the last tenth of its training."""
+    rows = []
     for name, runs in ways.items():
-        training.append({"way": name})
+        one_row: dict[str, Any] = {"way": name}
         for key in ("kl", "entropy", "silent", "length", "clipped"):
             curves = [[step[key] for step in one["history"]] for one in runs]
-            training[-1][key] = mean(every(curve)[-1] for curve in curves)
-        training[-1]["silent"] *= 100
-        training[-1]["clipped"] *= 100
+            one_row[key] = mean(every(curve)[-1] for curve in curves)
+        one_row["silent"] *= 100
+        one_row["clipped"] *= 100
+        rows.append(one_row)
+    return rows
+
+
+def tables_of(found: dict[str, Any]) -> dict[str, Any]:
+    r"""Right answers of each way, and how its training went."""
+    rows = rows_of(found)
+    training = last_tenth(found["ways"])
+    return {
+        "ways": table(
+            [
+                column("way", "Training after the start"),
+                column("greedy", "Right", 1, "%"),
+                column("low", "Lowest of three seeds", 1),
+                column("high", "Highest", 1),
+                column("drawn", "Right if drawn", 1, "%"),
+                column("any", "One of eight right", 1, "%"),
+                column("loss", "Loss of right answers", 3),
+                column("seconds", "CPU time", 1, "s"),
+            ],
+            rows,
+        ),
+        "training": table(
+            [
+                column("way", "The last tenth of"),
+                column("kl", "KL", 3, "nats a token"),
+                column("entropy", "Entropy", 3, "nats a token"),
+                column("silent", "Silent groups", 1, "%"),
+                column("length", "Tokens of an answer", 2),
+                column("clipped", "Beyond the clip", 2, "%"),
+            ],
+            training,
+        ),
+    }
+
+
+def figures_of(ways: Mapping[str, Sequence[Found]]) -> dict[str, Any]:
+    r"""What changes in the course of the training."""
     expected = [one["expected"] for one in ways["PPO with GAE"]]
     read = [name for name in expected[0] if all(name in one for one in expected)]
     rights = {name: [one["right"] for one in runs] for name, runs in ways.items()}
 
-    def lines(key: str, *names: str) -> list[dict[str, Any]]:
+    def lines(key: str, *names: str) -> list[Line]:
         return [
-            line(name, [[step[key] for step in one["history"]] for one in ways[name]])
+            mean_line(name, [[step[key] for step in one["history"]] for one in ways[name]])
             for name in names
         ]
 
     compared = ("GRPO", "Without the two divisions", "Without the group's mean")
     compared += ("No mean, rewards 1 and 2", "PPO with GAE")
-    x = {"title": "Steps"}
+    x = axis("Steps")
     order = "Only the order is checked"
     return {
+        "rewards": line_chart(
+            "Right answers among those that are drawn in training",
+            x=x,
+            y=axis("Share of right answers", low=0),
+            lines=[mean_line(name, rights[name]) for name in compared],
+        ),
+        "kl": line_chart(
+            "Distance from the start",
+            x=x,
+            y=axis("KL to the start", unit="nats a token", low=0),
+            lines=lines("kl", *(one for one in compared if "No" not in one), "Without KL"),
+        ),
+        "entropy": line_chart(
+            "Entropy",
+            x=x,
+            y=axis("Entropy", unit="nats a token", low=0),
+            lines=lines("entropy", *compared),
+        ),
+        "length": line_chart(
+            "Length of the answers",
+            x=x,
+            y=axis("Tokens of an answer", low=0),
+            lines=lines("length", "GRPO", "Without the two divisions", order),
+        ),
+        "values": line_chart(
+            "What the critic of PPO expects",
+            x=axis("Tokens of the answer that were read"),
+            y=axis("Expected reward", low=0),
+            lines=[
+                line(
+                    name,
+                    [
+                        [at, mean(one[name][at] for one in expected)]
+                        for at in range(SIZES.n_digits + 1)
+                    ],
+                )
+                for name in read
+            ],
+        ),
+        "hole": line_chart(
+            "A verifier that checks only the order",
+            x=x,
+            y=axis("Share of the answers", low=0, high=1.02),
+            lines=[
+                *({**one, "name": "in order: rewarded"} for one in lines("reward", order)),
+                mean_line("right", rights[order]),
+            ],
+        ),
+    }
+
+
+def report(found: dict[str, Any]) -> Report:
+    r"""Right answers of each way, and how it went."""
+    return {
         "values": {"steps": STEPS, "start": START, "seeds": len(SEEDS)},
-        "tables": {
-            "ways": {
-                "columns": [
-                    column("way", "Training after the start"),
-                    column("greedy", "Right", 1, "%"),
-                    column("low", "Lowest of three seeds", 1),
-                    column("high", "Highest", 1),
-                    column("drawn", "Right if drawn", 1, "%"),
-                    column("any", "One of eight right", 1, "%"),
-                    column("loss", "Loss of right answers", 3),
-                    column("seconds", "CPU time", 1, "s"),
-                ],
-                "rows": rows,
-            },
-            "training": {
-                "columns": [
-                    column("way", "The last tenth of"),
-                    column("kl", "KL", 3, "nats a token"),
-                    column("entropy", "Entropy", 3, "nats a token"),
-                    column("silent", "Silent groups", 1, "%"),
-                    column("length", "Tokens of an answer", 2),
-                    column("clipped", "Beyond the clip", 2, "%"),
-                ],
-                "rows": training,
-            },
-        },
-        "figures": {
-            "rewards": {
-                "title": "Right answers among those that are drawn in training",
-                "x": x,
-                "y": {"title": "Share of right answers", "low": 0},
-                "lines": [line(name, rights[name]) for name in compared],
-            },
-            "kl": {
-                "title": "Distance from the start",
-                "x": x,
-                "y": {"title": "KL to the start", "unit": "nats a token", "low": 0},
-                "lines": lines("kl", *(one for one in compared if "No" not in one), "Without KL"),
-            },
-            "entropy": {
-                "title": "Entropy",
-                "x": x,
-                "y": {"title": "Entropy", "unit": "nats a token", "low": 0},
-                "lines": lines("entropy", *compared),
-            },
-            "length": {
-                "title": "Length of the answers",
-                "x": x,
-                "y": {"title": "Tokens of an answer", "low": 0},
-                "lines": lines("length", "GRPO", "Without the two divisions", order),
-            },
-            "values": {
-                "title": "What the critic of PPO expects",
-                "x": {"title": "Tokens of the answer that were read"},
-                "y": {"title": "Expected reward", "low": 0},
-                "lines": [
-                    {
-                        "name": name,
-                        "points": [
-                            [at, mean(one[name][at] for one in expected)]
-                            for at in range(SIZES.n_digits + 1)
-                        ],
-                    }
-                    for name in read
-                ],
-            },
-            "hole": {
-                "title": "A verifier that checks only the order",
-                "x": x,
-                "y": {"title": "Share of the answers", "low": 0, "high": 1.02},
-                "lines": [
-                    *({**one, "name": "in order: rewarded"} for one in lines("reward", order)),
-                    line("right", rights[order]),
-                ],
-            },
-        },
+        "tables": tables_of(found),
+        "figures": figures_of(found["ways"]),
     }
 
 
