@@ -112,6 +112,7 @@ test: $(made)/test node_modules/.made ## Run the tests, in a browser too
 
 quick: $(made)/test node_modules/.made ## What to run while writing: style, types, all pages checked, who imports whom
 	$(run) -m ruff check
+	$(run) -m ruff format --check
 	$(run) -m mypy
 	@# Two at a time: an author waits for both.
 	$(run) -m pytest -q tests/test_architecture.py & tests=$$!; \
