@@ -33,6 +33,8 @@ class Settings:
 
     * `root` is the folder of `pyproject.toml`; paths in the others begin there
     * `sources` maps each package to the folder of the site that its pages go to
+    * `exclude` are patterns of paths, of folders and files of the packages that become no pages;
+      what else is [left out](reading/python_files.py) needs no words
     * `docs` holds the hand-written pages and pictures
     * `documents` maps hand-written pages that lie elsewhere, such as the changelog, to their pages
     * `notebooks` is where notebooks are written
@@ -71,6 +73,7 @@ class Settings:
 
     root: Path
     sources: Mapping[str, str]
+    exclude: Sequence[str] = ()
     docs: str = "docs"
     documents: Mapping[str, str] = field(default_factory=dict)
     notebooks: str = "notebooks"

@@ -8,7 +8,6 @@ The order is that of the arrows: sources are read, what they can link to is know
 are measured, and then the pages are written. Nothing here knows the engine that builds the site.
 """
 
-import posixpath
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -35,11 +34,12 @@ from literate.python.references import on_demand as network_on_demand
 from literate.python.statements import module_name
 from literate.reading import lessons, oracles
 from literate.reading.on_demand import OnDemand
+from literate.reading.python_files import placed, python_files
 from literate.reading.source import Source, read, unread
 from literate.results import files
 from literate.results.fingerprints import fingerprint
 from literate.results.made_of import Code
-from literate.results.records import Result
+from literate.results.records import Result, page_of
 from literate.settings import Settings
 from literate.takeaway import exercises, feed, twin
 from literate.takeaway.notebook import planned
@@ -81,7 +81,8 @@ class Site:
 
     `uris` are the paths of their pages, and `documents` those of the hand-written ones; all are
     keyed by the path of the file from the root, and so are the `results`. `resolves_html` is that
-    of its [links](page/links.py#Links), and `url` its address, if that is known.
+    of its [links](page/links.py#Links), and `url` its address, if that is known. `conflicts` names
+    files that want the page of another.
     """
 
     settings: Settings
@@ -91,6 +92,7 @@ class Site:
     resolves_html: bool = False
     url: str = ""
     results: Mapping[str, Result] = field(default_factory=dict)
+    conflicts: tuple[Problem, ...] = ()
 
     @cached_property
     def code(self) -> Code:
@@ -129,10 +131,11 @@ class Site:
         measured = {result.uri: result for result in self.results.values()}
         settings = self.settings
         home = next(iter(settings.sources))
+        inside = "" if home == "." else f"{home}/"
         # What the site is about comes first; then programs of the same package; then what made it.
         aside = dict.fromkeys([*measured, *settings.documents.values()], 2)
         for path, uri in self.uris.items():
-            if not path.startswith(f"{home}/"):
+            if not path.startswith(inside):
                 aside[uri] = 2
             elif any(fnmatch(path, pattern) for pattern in settings.machinery):
                 aside[uri] = 1
@@ -152,9 +155,8 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
     the settings are strict; else each is a page that shows its lines.
     """
     sources: dict[str, Source] = {}
-    uris: dict[str, str] = {}
     problems: list[Problem] = []
-    for name, place in _pages(settings).items():
+    for name in python_files(settings):
         try:
             source = _read(settings, name, known.get(name))
         except LiterateError as error:
@@ -162,7 +164,6 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
             continue
         if source.text.strip():
             sources[name] = source
-            uris[name] = place
     documents = _documents(settings)
     recorded: dict[str, Result] = {}
     try:
@@ -173,15 +174,15 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
         if not problems and name not in recorded:
             sentence = f"`tool.literate.compare` names `{name}`, which is no result."
             problems.append(Problem("pyproject.toml", 1, sentence))
-    made = {uri: name for name, uri in uris.items()}
     pages_of_results = {path: result.uri for path, result in recorded.items()}
-    for name, place in (documents | pages_of_results).items():
-        if place in made:
-            sentence = f"would be the page `{place}`, which is that of `{made[place]}`."
-            problems.append(Problem(name, 1, sentence))
+    wanted = {name: page for name, page in python_files(settings).items() if name in sources}
+    uris, conflicts = placed(wanted, documents | pages_of_results, settings)
+    if settings.strict:
+        problems += conflicts
     if problems:
         raise LiterateError(problems)
-    return Site(settings, sources, uris, documents, results=recorded)
+    told = tuple(conflicts)
+    return Site(settings, sources, uris, documents, results=recorded, conflicts=told)
 
 
 def _read(settings: Settings, name: str, known: Source | None = None) -> Source:
@@ -201,27 +202,16 @@ def on_demand(settings: Settings) -> Site:
     For a few of the pages. A file that can't be parsed is reported when something asks for it.
     """
     root = settings.root
-    uris = {
-        name: uri for name, uri in _pages(settings).items() if (root / name).read_bytes().strip()
-    }
-    sources = OnDemand(uris, lambda name: _read(settings, name))
+    found = python_files(settings).items()
+    wanted = {name: page for name, page in found if (root / name).read_bytes().strip()}
+    documents = _documents(settings)
     recorded = files.on_demand(root, settings.results, root / settings.store)
+    others = documents | {path: page_of(path) for path in recorded}
+    uris, _ = placed(wanted, others, settings)
+    sources = OnDemand(uris, lambda name: _read(settings, name))
     # That the code has changed since is told to readers; it is no problem of a page.
     results = OnDemand(recorded, lambda path: replace(recorded[path], of="", sources={}))
-    return Site(settings, sources, uris, _documents(settings), results=results)
-
-
-def _pages(settings: Settings) -> dict[str, str]:
-    r"""
-    The pages of all Python files, by the paths of these.
-    """
-    found: dict[str, str] = {}
-    for package, prefix in settings.sources.items():
-        folder = settings.root / package
-        for path in sorted(folder.rglob("*.py")):
-            name = path.relative_to(settings.root).as_posix()
-            found[name] = uri(path.relative_to(folder).as_posix(), prefix)
-    return found
+    return Site(settings, sources, uris, documents, results=results)
 
 
 def _documents(settings: Settings) -> dict[str, str]:
@@ -232,18 +222,6 @@ def _documents(settings: Settings) -> dict[str, str]:
         if path.suffix == ".md"
     }
     return {**by_hand, **settings.documents}
-
-
-def uri(relative: str, prefix: str) -> str:
-    r"""
-    ## The page of a file
-
-    `relative` is the path of the file in its package, `prefix` the folder that the package goes to.
-    """
-    folder, file = posixpath.split(relative)
-    stem = file.removesuffix(".py")
-    name = "index" if stem == "__init__" else stem
-    return posixpath.normpath(posixpath.join(prefix, folder, f"{name}.md"))
 
 
 def measurements(
@@ -395,8 +373,10 @@ def of_all(site: Site) -> Iterator[Problem]:
     r"""
     ## Problems that no page has alone
 
-    Lessons that are called the same, exercises of no page, and reasons that no lesson needs.
+    Files that want one page, lessons that are called the same, exercises of no page, and reasons
+    that no lesson needs.
     """
+    yield from site.conflicts
     yield from lessons.called_the_same(site.sources.values(), lessons.of_project(site.settings))
     yield from exercises.left_over(site.settings, site.sources)
     owed = lessons.of_project(site.settings)

@@ -20,8 +20,8 @@ from pathlib import Path
 from literate.engines.navigation import has_navigation
 from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError, Problem
+from literate.reading.python_files import uri
 from literate.settings import Settings
-from literate.site import uri
 
 # A module of this library has small letters.
 _NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -35,6 +35,7 @@ from literate.page.kept_pages import KeptPages
 from literate.page.lists import HOME
 from literate.page.page import Page
 from literate.problems import LiterateError
+from literate.reading.python_files import python_files
 from literate.settings import Settings, load
 from literate.site import Site
 from page_runner.background import BackgroundExports
@@ -235,9 +236,15 @@ class LiteratePlugin(BasePlugin):
                 site.exports(self.settings) / "background", log.warning
             )
             server.watch(str(self.kept_pages.background.stamp))
-        for path in (*self.settings.sources, *self.settings.documents, self.settings.results):
+        packages = [package for package in self.settings.sources if package != "."]
+        for path in (*packages, *self.settings.documents, self.settings.results):
             if (root / path).exists():
                 server.watch(str(root / path))
+        if "." in self.settings.sources:
+            # Not all that lies there: a build writes into some of it.
+            found = python_files(self.settings)
+            for folder in sorted({(root / name).parent for name in found}):
+                server.watch(str(folder), recursive=False)
         return server
 
 

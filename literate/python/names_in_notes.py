@@ -147,7 +147,7 @@ def together(has: Mapping[str, Taken], root: Path) -> Names:
 
     By the paths of the sources.
     """
-    own = {Path(path).parts[0] for path in has}
+    own = {Path(path).with_suffix("").parts[0] for path in has}
     known = {*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *sys.stdlib_module_names}
     # What notes in the style of Hugging Face say of an argument, (`int`, `optional`), is no name.
     known |= _special() | {"optional"}

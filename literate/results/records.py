@@ -103,6 +103,13 @@ class Figure:
         return digest(json.dumps(self.chart, sort_keys=True) if self.chart else self.drawn)
 
 
+def page_of(path: str) -> str:
+    r"""
+    ## The page of a result
+    """
+    return f"{posixpath.splitext(path)[0]}.md"
+
+
 @dataclass(frozen=True)
 class Result:
     r"""
@@ -134,7 +141,7 @@ class Result:
         r"""
         ### Where its page goes on the site
         """
-        return f"{posixpath.splitext(self.path)[0]}.md"
+        return page_of(self.path)
 
     @property
     def exhibits(self) -> list[str]:

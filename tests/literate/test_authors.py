@@ -103,3 +103,53 @@ def test_what_python_cannot_read_or_run_is_a_page_that_says_so(
     assert failed.returncode == 1 and "Traceback" not in failed.stderr
     if name != "fails":
         assert re.search(rf"{re.escape(place)}: .*{why}", failed.stderr)
+
+
+def test_the_modules_of_a_root_folder_are_pages_and_nothing_else_there_is(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": LENIENT.replace('pkg = ""', '"." = ""'),
+        "mkdocs.yml": SITE,
+        "docs/.keep": "",
+        "model.py": '"""# Model"""\n\n\ndef made():\n    return 1\n',
+        "train.py": '"""# Train"""\n# Of [a model](model.py).\nfrom model import made\n\nmade()\n',
+        ".venv/pyvenv.cfg": "home = /usr/bin\n",
+        ".venv/lib/old.py": 'print "old"\n',
+        "venv/lib/foo/a.py": "y = 2\n",
+        "build/lib/model.py": "z = 1\n",
+    }
+    write(tmp_path, files)
+    for _ in range(2):
+        # The second time, the site of the first one lies there.
+        said = succeed(tmp_path, "mkdocs", "build")
+        assert "old" not in said
+        pages = {path.parent.name for path in (tmp_path / "site").rglob("index.html")}
+        assert pages == {"site", "model", "train"}
+    assert "2 pages checked" in succeed(tmp_path, "literate", "check", ".")
+    assert {"../model/#made", "../model/"} <= set(page_of(tmp_path, "train").values("href"))
+
+
+def test_a_home_page_of_one_s_own_stays_and_that_of_the_package_is_beside_it(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "pyproject.toml": LENIENT,
+        "mkdocs.yml": SITE,
+        "docs/index.md": "# Welcome\n\nTo [the package](../pkg/__init__.py).\n",
+        "pkg/__init__.py": '"""# The package"""\n',
+        "pkg/index.py": '"""# An index"""\n',
+        "pkg/pkg.py": '"""# Its module"""\n',
+    }
+    write(tmp_path, files)
+    said = succeed(tmp_path, "mkdocs", "build")
+    assert "docs/index.md:1: would be the page `index.md`" in said
+    assert 'give the package its folder: `sources = { "pkg" = "pkg" }`' in said
+    places = ("", "pkg_py", "index_py")
+    heads = {name: page_of(tmp_path, name).texts(".//h1")[0].rstrip("¶") for name in places}
+    assert heads == {"": "Welcome", "pkg_py": "The package", "index_py": "An index"}
+    assert "pkg_py/" in page_of(tmp_path, "").values("href")
+    # With its folder, all is well.
+    (tmp_path / "pkg/index.py").unlink()
+    settings = LENIENT.replace('pkg = ""', 'pkg = "pkg"').replace("strict = false", "")
+    write(tmp_path, {"pyproject.toml": settings})
+    succeed(tmp_path, "mkdocs", "build", "--strict")
+    assert page_of(tmp_path, "pkg").texts(".//h1") == ["The package¶"]
