@@ -19,10 +19,8 @@ it can fill gaps, and classify text. Each page answers a failure of the one befo
 6. [Finding questions](classifier_experiment.py): what is that worth? The same training from two
    starts.
 
-With both sides, the loss in a single gap is
-[1.666](../../results/encoders.json#tables.objectives.both%20sides.single) nats, with the left side
-[1.916](../../results/encoders.json#tables.objectives.left%20side.single). What did not help here:
-BERT's own positions, pre-norm, and pretraining where there are only 100 labels.
+What did not help here: BERT's own positions, pre-norm, and pretraining where there are only 100
+labels.
 
 [What fills a gap best: means of three seeds](../../results/encoders.json#tables.objectives)
 """

@@ -16,8 +16,6 @@ teach a model that has read nothing next to nothing: it answers
 the 73 questions are [easier](facts.py#example): the opposites of taught facts.)
 
 **In:** a model that has read, and dialogues. **Out:** a model that answers.
-
-[Fine-tuning with one thing changed at a time](../../results/dialogues.json#tables.changes)
 """
 
 import random
@@ -218,8 +216,9 @@ def example(batch_size: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
 
     The model has [342,274](../../results/dialogues.json#values.parameters) parameters. Reading
     takes [53](../../results/dialogues.json#values.seconds.reading) seconds of one core, and
-    fine-tuning [2](../../results/dialogues.json#values.seconds.fine_tuning) seconds. With one thing
-    changed at a time:
+    fine-tuning [2](../../results/dialogues.json#values.seconds.fine_tuning) seconds.
+
+    [Fine-tuning with one thing changed at a time](../../results/dialogues.json#tables.changes)
 
     * *The questions count, too:*
       [0.77](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) are

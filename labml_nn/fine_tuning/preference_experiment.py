@@ -14,11 +14,10 @@ answers about the other half of the facts: how many are short, and how many are 
 [Before, after 40 steps on pairs, and after as many on the chosen answers
 alone](../../results/dialogues.json#tables.preferences)
 
-**What is gained:** almost no answer is a sentence, whatever $\beta$ is. **What is lost:** of its
-likeliest answers [0.87](../../results/dialogues.json#tables.preferences.before.greedy) were right,
-and with $\beta = 0.1$ [0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) are
-now. A larger $\beta$ keeps the model closer to its copy, and more answers right. ([Why fewer are
-right, and what to use instead](preference_experiment.py#example).)
+**What is gained:** almost no answer is a sentence, whatever $\beta$ is. **What is lost:** with
+$\beta = 0.1$ only [0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) of its
+likeliest answers are right now. A larger $\beta$ keeps the model closer to its copy, and more
+answers right. ([Why fewer are right, and what to use instead](preference_experiment.py#example).)
 """
 
 import random
@@ -210,7 +209,8 @@ def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
 
     ### Why fewer answers are right
 
-    Look at the log-probabilities of right answers:
+    Before the pairs, [0.87](../../results/dialogues.json#tables.preferences.before.greedy) of the
+    likeliest answers were right. Look at the log-probabilities of right answers:
 
     [The mean log-probability of both answers about held-out
     facts](../../results/dialogues.json#figures.pairs)

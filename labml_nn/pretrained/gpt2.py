@@ -14,9 +14,13 @@ terms:
 GPT-2 is the [small transformer](../transformers/basic/autoregressive_model.py) of this site with
 other sizes and four small differences. Its smallest version has 12 layers, 12 heads and a width of
 768: 124 million weights, where ours has 0.8. They fit into our modules, and [a
-notebook](gpt2_experiment.py) writes with them. Small details can go wrong. If the matrix after
-attention isn't transposed, all shapes are right, and the loss of a small model goes from
-[2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
+notebook](gpt2_experiment.py) writes with them.
+
+Small details can go wrong. GPT-2's file has each matrix with a row for each feature that comes in.
+For the input (1, 0) and the matrix with the rows (1, 2) and (3, 4), the result is (1, 2). Our
+`nn.Linear` has a row for each feature that goes out, and would make (1, 3) of it. The matrix after
+attention is square, so all shapes are right: without a transposition, the loss of a small model
+goes from [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
 [4.082](../../results/pretrained.json#tables.gpt2.output%20of%20attention%20not%20transposed.loss).
 
 **In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`. For the
@@ -255,11 +259,11 @@ def example(
     ??? question "Leave out `transposed` for one matrix. For which does `fill` find it?"
         For those that aren't square: both of the feed-forward network, and the joint matrix of
         queries, keys and values, whose thirds would be 256 × 2,304. The output of attention is
-        square: only a comparison of logits notices.
+        square, so its shape is right either way. Compare logits with those of another program.
 
-    ??? question "Take the third for keys as queries, and the other way round. Who notices?"
-        No shape does. A score would be the product of key $i$ and query $j$, so each position looks
-        at those that should have looked at it. The comparison with GPT-2 notices.
+    ??? question "Take the third for keys as queries, and the other way round. What happens?"
+        All shapes are right. A score is now the product of key $i$ and query $j$, so each position
+        looks at those that should have looked at it.
 
     ??? question "The embedding is used for the logits, too. How many weights does that save?"
         $50{,}257 \cdot 768 = 38{,}597{,}376$, nearly a third of the 124 million.

@@ -119,7 +119,8 @@ def kl_estimate(new: Tensor, reference: Tensor) -> Tensor:
     of $-d$ is the KL divergence $\operatorname{KL}(\pi \,\|\, \pi_{ref})$ by definition, and that
     of $e^d - 1$ is zero. The second part makes each single estimate at least zero, as a distance
     should be. One thing is odd: in a loss, the average of the gradients is that of the *other*
-    divergence, $\operatorname{KL}(\pi_{ref} \,\|\, \pi)$. A test shows both.
+    divergence, $\operatorname{KL}(\pi_{ref} \,\|\, \pi)$. With a vocabulary of a few tokens you can
+    sum over all of them and see both.
     """
     # Zero where both models agree.
     difference = reference - new

@@ -17,23 +17,27 @@ terms:
 the text, and every token adds to it. In older *state space models* the state also decays: by the
 same factors at each token, whatever the token is.
 
-What fails with fixed factors? Take a stream of letters with dots between them, `k.....c...d` (in
-ours there are 16 letters in the alphabet, and about twenty dots for each one in the stream). At
-every position, which letter was the last one? A layer whose steps, writing and reading are the same
-for all tokens gets
+Take a stream of letters with dots between them, `k...c`, and let one number of the state hold 1 for
+“k”. Which letter was the last one?
+
+| | after k | . | . | . | c |
+| --- | ---: | ---: | ---: | ---: | ---: |
+| keep 0.5 at every token | 1 | 0.5 | 0.25 | 0.13 | 0.06 |
+| keep 0.99 at every token | 1 | 0.99 | 0.98 | 0.97 | 0.96 |
+| keep 0.99 at a dot, 0.05 at a letter | 1 | 0.99 | 0.98 | 0.97 | 0.05 |
+
+With 0.5 the “k” is nearly lost after three dots. With 0.99 it is still there when “c” has replaced
+it. The third row keeps and drops at the right places, but its factor depends on the token. *Mamba*
+computes the factors from the token: it *selects*.
+
+In such a stream, with about twenty dots for each letter, a layer with fixed factors gets
 [0.941](../../results/state_spaces.json#tables.last_letter.Mamba%2C%20fixed%20weights.right) of the
-positions right. To keep a letter over many dots and yet drop it at the next letter, it would have
-to tell letters from dots. *Mamba* computes the factors from the token. With as many numbers in its
-state it gets [0.9998](../../results/state_spaces.json#tables.last_letter.Mamba.right) right (means
-of three seeds).
+positions right. Mamba, with as many numbers in its state, gets
+[0.9998](../../results/state_spaces.json#tables.last_letter.Mamba.right).
 
 **In:** a vector for each token, `[seq_len, batch_size, d_model]`. **Out:** the same shape, in which
 each position has seen those before it. Between two tokens only a state is carried,
 `[batch_size, n_channels, n_state]`, and the last three inputs of a short convolution.
-
-Think of a whiteboard in a meeting. If every sentence goes onto it, old ones have to be wiped off,
-important or not. It serves better when small talk leaves it as it is, and a new decision replaces
-the old one.
 """
 
 import math
@@ -223,7 +227,7 @@ def example(
 
     ??? question "Put the zeros of the convolution behind the last position. What goes wrong?"
         Each position sees the three *after* it. In training the loss gets very low, and what the
-        model writes is worth nothing. The test that changes the future notices.
+        model writes is worth nothing. Change the last token: an earlier output moves, and mustn't.
     """
     # Each position has seen those before it.
     layer = Mamba(d_model, n_channels, n_state, width=3)

@@ -24,29 +24,9 @@ own](../transformers/variants/cross_attention.py).
 [Two held-out dates in all forms, translated by one model of each
 kind](../../results/translation.json#tables.written)
 
-[What each change does: means of three seeds](../../results/translation.json#tables.models)
-
 **What matters here** is a view of the whole source, and its order. Without positions in the source
 the memory says which characters there are, and not in which order, and
 [10.3 %](../../results/translation.json#tables.models.No%20positions%20in%20the%20source.right) of
-held-out dates are translated exactly. If the target isn't shifted, the loss of the training is
-nearly zero, and nothing is translated.
-
-**What did not help here:**
-
-* Letting each character of the source see those after it. With a causal mask in the encoder,
-  [99.97 %](../../results/translation.json#tables.models.Causal%20encoder.right) are exact, and
-  halfway through the training
-  [92.9 %](../../results/translation.json#tables.models.Causal%20encoder.half) beside
-  [81.5 %](../../results/translation.json#tables.models.Encoder%20and%20decoder.half). The decoder
-  sees the whole source in any case.
-* An embedding for each side:
-  [99.4 %](../../results/translation.json#tables.models.Two%20embeddings.right).
-* Post-norm, as in the paper:
-  [99.5 %](../../results/translation.json#tables.models.Post-norm.right).
-* *Beam search*, which keeps several beginnings and goes on with the likeliest ones. Four, as in the
-  paper, give [99.7 %](../../results/translation.json#values.beam.end.4), and one gives
-  [99.7 %](../../results/translation.json#values.beam.end.1). Halfway it is
-  [82.2 %](../../results/translation.json#values.beam.half.4) and
-  [81.5 %](../../results/translation.json#values.beam.half.1).
+held-out dates are translated exactly. [What did not help](encoder_decoder.py#example) is on the
+page of the model.
 """
