@@ -51,7 +51,9 @@ setup(
     license="MIT",
     license_files=["LICENSE"],
     python_requires=">=3.11",
-    packages=find_packages(include=["browser_torch*", "labml_nn*", "literate*", "page_runner*"]),
+    packages=find_packages(
+        include=["browser_torch*", "labml_nn*", "literate*", "page_runner*", "wrongline*"]
+    ),
     package_data={
         "labml_nn": ["exercises.toml", "notebooks.toml", "search.toml"],
         "labml_nn.training": ["tiny_shakespeare.txt"],
@@ -135,7 +137,10 @@ setup(
         ],
     },
     entry_points={
-        "console_scripts": ["literate = literate.__main__:main"],
+        "console_scripts": [
+            "literate = literate.__main__:main",
+            "wrongline = wrongline.command:main",
+        ],
         "mkdocs.plugins": ["literate = literate.engines.plugin:LiteratePlugin"],
     },
 )

@@ -41,11 +41,11 @@ from benchmarks.census_meant import MEANT  # noqa: E402
 from benchmarks.library.keeping import Kept, key_of  # noqa: E402
 from benchmarks.library.watched import accounted  # noqa: E402
 from benchmarks.record import code_of, write  # noqa: E402
-from labml_nn.transformers.mistakes.comparison import NEAR, off  # noqa: E402
-from labml_nn.transformers.mistakes.language_model import find_in_language_model  # noqa: E402
-from labml_nn.transformers.mistakes.read_parts import CACHES  # noqa: E402
-from labml_nn.transformers.mistakes.special_sizes import INNER, SPECIAL  # noqa: E402
-from labml_nn.transformers.mistakes.tiny import tiny  # noqa: E402
+from wrongline.comparison import NEAR, off  # noqa: E402
+from wrongline.language_model import find_in_language_model  # noqa: E402
+from wrongline.read_parts import CACHES  # noqa: E402
+from wrongline.special_sizes import INNER, SPECIAL  # noqa: E402
+from wrongline.tiny import tiny  # noqa: E402
 
 # The columns of the table, and what a sentence of a test must have in it.
 FINDINGS = {

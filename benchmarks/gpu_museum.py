@@ -26,15 +26,15 @@ from torch.nn import functional as F
 from benchmarks.library.tables import column, table
 from benchmarks.library.watched import accounted
 from benchmarks.record import write
-from labml_nn.transformers.mistakes.attention_tests import check_attention
-from labml_nn.transformers.mistakes.language_model import (
-    check_language_model,
-    check_training_step,
-)
 from labml_nn.transformers.mistakes.masks import MaskUnused
 from labml_nn.transformers.mistakes.projections import ScaledByModelWidth
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 from labml_nn.transformers.mistakes.right_model import RightModel
+from wrongline.attention_tests import check_attention
+from wrongline.language_model import (
+    check_language_model,
+    check_training_step,
+)
 
 # The width, the heads and the layers of nanoGPT's small model, on shorter texts; for steps, two
 # layers.

@@ -30,7 +30,7 @@ letter.](../results/recipes.json#tables.written "typed")
 
     Each is one line, all but one published. [9](../results/mistakes.json#values.look_better) of
     them make the printed loss *better*. [Test your own
-    model](transformers/mistakes/language_model.py).
+    model](../wrongline/language_model.py).
 
 ## A page at work
 

@@ -31,6 +31,7 @@ from literate.reading.source import Source
 from literate.site import Site
 from literate.takeaway import notebooks
 from literate.takeaway.addresses import Addresses, of_site
+from literate.takeaway.alone import copied, installed
 from literate.takeaway.executed import execute, is_bare, with_outputs
 from literate.takeaway.licence import of_project
 from literate.takeaway.notebook import script
@@ -268,9 +269,14 @@ def _snippet(target: str, no_notes: bool) -> None:
     sources = _choose(loaded, [path])
     if len(sources) != 1:
         raise LiterateError([Problem(path, 1, "is a folder; a snippet comes from one file.")])
-    package = by_module(loaded.sources.values())
+    known = installed(loaded.settings, address(loaded.settings.root))
+    own = known.get(sources[0].path.partition("/")[0])
+    if own:
+        sentence = f'is of a package that is installed, not copied: pip install "{own}"'
+        raise LiterateError([Problem(path, 1, sentence)])
+    package = copied(loaded.sources.values(), known)
     licence = of_project(loaded.settings.root)
-    noted, bare = snippets(package, module_name(sources[0].path), name or None, licence)
+    noted, bare = snippets(package, module_name(sources[0].path), name or None, licence, known)
     print(bare if no_notes else noted, end="")
 
 

@@ -59,7 +59,7 @@ class Settings:
     * `lessons` says which pages teach, and what [these owe](reading/lessons.py) their readers
     * `page_models` has the models that [run on pages](../page_runner/__init__.py), and for each its
       pages
-    * `edit` names the package whose pages can be [edited](../page_runner/edit/__init__.py), and
+    * `edit` names the packages whose pages can be [edited](../page_runner/edit/__init__.py), and
       what stands in for torch
     * `compare` maps a result to the folder of the site whose page compares the pages that its
       tables name: they lead there

@@ -132,13 +132,13 @@ class Site:
         settings = self.settings
         home = next(iter(settings.sources))
         inside = "" if home == "." else f"{home}/"
-        # What the site is about comes first; then programs of the same package; then what made it.
+        # What the site is about comes first; then programs for its readers; then what made it.
         aside = dict.fromkeys([*measured, *settings.documents.values()], 2)
         for path, uri in self.uris.items():
-            if not path.startswith(inside):
-                aside[uri] = 2
-            elif any(fnmatch(path, pattern) for pattern in settings.machinery):
+            if any(fnmatch(path, pattern) for pattern in settings.machinery):
                 aside[uri] = 1
+            elif not path.startswith(inside):
+                aside[uri] = 2
         named = settings.search and (settings.root / settings.search).read_text("utf-8")
         of_readers = search.words(named)
         return search.index(self.sources, self.uris, by_hand, measured, aside, of_readers)
@@ -530,7 +530,7 @@ def edit(settings: Settings) -> Edit | None:
     r"""
     ## What the pages' editor needs
 
-    None, where the settings name no package that can be [edited](../page_runner/edit/files.py).
+    None, where the settings name nothing that can be [edited](../page_runner/edit/files.py).
     """
     if not settings.edit:
         return None

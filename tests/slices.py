@@ -38,6 +38,7 @@ PLACES = {
     "tests/test_make.py::test_another_python[python3.13]": ("python3.13",),
     "tests/test_make.py::test_the_oldest_torch": ("oldest",),
     "tests/test_make.py::test_soak": ("soak",),
+    "tests/wrongline/": ("lessons",),
 }
 SLICES = sorted({name for names in PLACES.values() for name in names})
 # What pytest says when no test has run.

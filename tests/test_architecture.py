@@ -105,6 +105,15 @@ def test_what_runs_a_page_knows_neither_notes_nor_lessons() -> None:
     assert not [path for path in without if importers[path] - {"page_runner"}]
 
 
+def test_what_tests_a_model_needs_torch_alone_and_only_the_museum_calls_it() -> None:
+    needed = set().union(*imported("wrongline").values())
+    assert needed == {"torch", "wrongline"}
+    callers = {path for path, names in imported("labml_nn").items() if "wrongline" in names}
+    museum = "labml_nn/transformers/mistakes"
+    doors = ("__main__", "attention_tests", "language_model")
+    assert callers == {f"{museum}/{name}.py" for name in doors}
+
+
 def test_the_browsers_torch_imports_nothing_of_ours() -> None:
     # Its `torch` is its own; `js` is what Pyodide calls the page.
     allowed = {"torch", "browser_torch", "js"}
@@ -141,7 +150,7 @@ def test_the_rooms_of_the_tool_have_one_order() -> None:
     assert [arrow for arrow in arrows if ROOMS.index(arrow[1]) > ROOMS.index(arrow[0])] == []
 
 
-@pytest.mark.parametrize("package", ["labml_nn", "literate", "page_runner"])
+@pytest.mark.parametrize("package", ["labml_nn", "literate", "page_runner", "wrongline"])
 def test_imports_are_absolute_and_no_module_imports_itself_by_way_of_others(package: str) -> None:
     modules = {module_name(path): path for path in sources(package)}
     graph = {name: {module for _, module in imports(path)} for name, path in modules.items()}
@@ -149,7 +158,15 @@ def test_imports_are_absolute_and_no_module_imports_itself_by_way_of_others(pack
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the cycle
 
 
-OURS = {"labml_nn", "literate", "page_runner", "browser_torch", "tests", "benchmarks"}
+OURS = {
+    "labml_nn",
+    "literate",
+    "page_runner",
+    "browser_torch",
+    "wrongline",
+    "tests",
+    "benchmarks",
+}
 
 
 @pytest.mark.parametrize(
@@ -158,6 +175,7 @@ OURS = {"labml_nn", "literate", "page_runner", "browser_torch", "tests", "benchm
         ("labml_nn", "*.py", "train"),
         ("literate", "*.py", "site"),
         ("page_runner", "*.py", "site"),
+        ("wrongline", "*.py", ""),
         ("benchmarks", "*.py", "train site test"),
         # Not all of tests/: what the tool is tried on may import what it likes.
         ("tests", "test_*.py", "train site test"),

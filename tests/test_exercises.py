@@ -126,7 +126,7 @@ def test_another_right_line_is_right_unless_it_drops_something_else(
 def program() -> Iterator[Program]:
     r"""What judges in the reader's browser, here with PyTorch."""
     before = {name: one for name, one in sys.modules.items() if name.startswith("labml_nn")}
-    program = Program(str(ROOT), "labml_nn", print, print)
+    program = Program(str(ROOT), ["labml_nn"], print, print)
     yield program
     sys.meta_path.remove(program.sources)
     for name in [one for one in sys.modules if one.startswith("labml_nn")]:

@@ -204,7 +204,7 @@ def example(
 
     The alphabet, over and over. Targets that aren't shifted, or shifted twice, are
     [mistakes](../transformers/mistakes/model_mistakes.py#TargetsNotShifted) that are in print, and
-    [a test](../transformers/mistakes/training_tests.py#targets_follow_inputs) of a batch finds
+    [a test](../../wrongline/training_tests.py#targets_follow_inputs) of a batch finds
     both.
 
     [The loss of one prediction](../../results/model_drawings.json#figures.loss)

@@ -243,7 +243,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
 
     In a step of your own, gradients may be added up that should be averaged, or clipped too late,
     and the loss falls all the same: see [these mistakes](../transformers/mistakes/step_mistakes.py)
-    and [the test](../transformers/mistakes/step_tests.py) that finds them.
+    and [the test](../../wrongline/step_tests.py) that finds them.
 
     ### Exercises
 

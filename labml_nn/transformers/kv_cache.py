@@ -215,7 +215,7 @@ def example(
 
     Training has no cache, and shows no mistake in one. A prompt without a mask and an offset that
     jumps are [in print](mistakes/caches.py). To test yours, [read a text in three
-    ways](mistakes/cache_tests.py).
+    ways](../../wrongline/cache_tests.py).
 
     ### Exercises
 

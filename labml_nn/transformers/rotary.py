@@ -184,7 +184,7 @@ def example(
 
     A table for one kind of pairs and a rotation of the other run, train and are [a
     mistake](mistakes/position_mistakes.py#PairsMixed). To test yours, [shift the whole
-    text](mistakes/cache_tests.py#shift_changes_nothing): no score may change.
+    text](../../wrongline/cache_tests.py#shift_changes_nothing): no score may change.
 
     ### Exercises
 

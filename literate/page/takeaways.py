@@ -49,6 +49,8 @@ class Takeaways:
     * `compare` is the folder of the page on which this one can be compared with others
     * `cite` is the [entry of BibTeX](../takeaway/citation.py) for the page, if there is one
     * `edit` is what the [editor](../../page_runner/edit/files.py) of the page needs, if it has one
+    * `install` is what pip is told, if the page is of a package that is
+      [installed by itself](../takeaway/alone.py)
     """
 
     notebook: File | None
@@ -61,6 +63,7 @@ class Takeaways:
     compare: str = ""
     cite: str = ""
     edit: Offer | None = None
+    install: str = ""
 
     def files(self, here: str) -> Iterator[File]:
         r"""
@@ -110,13 +113,14 @@ class Taken:
     cite: str
     compare: str
     source: str
+    install: str
 
     @property
     def is_any(self) -> bool:
         r"""
         ### Is there anything beside the Markdown, which every page has?
         """
-        return bool(self.notebook or self.module or self.source)
+        return bool(self.notebook or self.module or self.source or self.install)
 
 
 def taken_from(uri: str, takeaways: Takeaways, links: Links) -> Taken:
@@ -142,4 +146,5 @@ def taken_from(uri: str, takeaways: Takeaways, links: Links) -> Taken:
         cite=links.beside(uri, posixpath.join(here, CITATION)) if takeaways.cite else "",
         compare=f"{compare}/?b={here}" if compare else "",
         source=html.escape(takeaways.source or ""),
+        install=html.escape(takeaways.install),
     )

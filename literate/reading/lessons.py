@@ -186,7 +186,7 @@ def joined(tree: ast.AST, allowed: Sequence[str] = ()) -> Iterator[int]:
 def _imported(source: Source, lessons: Lessons) -> Iterator[Problem]:
     r"""
     A reader who copies a lesson needs all that it imports, so that is little. And no lesson imports
-    machinery: nobody should have to read a program to understand it.
+    machinery, but for what the table allows: nobody should have to read a program to understand it.
     """
     own = source.path.partition("/")[0]
     allowed = set()
@@ -205,7 +205,12 @@ def _imported(source: Source, lessons: Lessons) -> Iterator[Problem]:
             more = ", ".join(f"`{package}`" for package in sorted(allowed))
             sentence = f"imports `{strange[0]}`; beside Python and `{own}`, this page has {more}."
             yield Problem(source.path, node.lineno, sentence)
-        programs = [one for one in modules if _is_machinery_elsewhere(one, source.path, lessons)]
+        programs = [
+            one
+            for one in modules
+            if _is_machinery_elsewhere(one, source.path, lessons)
+            and one.partition(".")[0] not in allowed
+        ]
         if lessons.has(source.path) and programs:
             sentence = f"imports `{programs[0]}`, which is machinery; a lesson does without it."
             yield Problem(source.path, node.lineno, sentence)

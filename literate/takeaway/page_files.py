@@ -22,6 +22,7 @@ from literate.reading.source import Source
 from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway.addresses import of_site
+from literate.takeaway.alone import copied, installed
 from literate.takeaway.citation import of_page, project
 from literate.takeaway.licence import of_project
 from literate.takeaway.notebook import build, file_name
@@ -51,6 +52,8 @@ class PageFiles:
         self.url = url
         self.by_module = by_module(sources)
         self.settings = settings
+        self.installed = installed(settings, address(settings.root))
+        self.copied = copied(self.by_module.values(), self.installed)
         self.licence = of_project(settings.root)
         self.addresses = of_site(settings, uris, url, address(settings.root), notebooks_branch())
         self.rasters = Rasters(results, settings.root / settings.notebooks)
@@ -77,8 +80,9 @@ class PageFiles:
         for name, noted, without in self.snippets(source):
             snippets[name], bare[name] = noted, without
         address = self.addresses.of_file(source.path)
+        install = self.installed.get(source.path.partition("/")[0], "")
         if not has_notebook(source, self.settings):
-            return Takeaways(None, None, snippets, bare, address), []
+            return Takeaways(None, None, snippets, bare, address, install=install), []
         module = module_name(source.path)
         name = file_name(source, module)
         try:
@@ -100,8 +104,11 @@ class PageFiles:
         ### The snippets of a page
 
         With notes and without: its definitions, and all of it. Not everything
-        can be copied: what reads the file it stands in can't. It has no snippet.
+        can be copied: what reads the file it stands in can't. It has no snippet, nor has what is
+        installed as a package.
         """
+        if source.path.partition("/")[0] in self.installed:
+            return
         module = module_name(source.path)
         inside = self.uris[source.path].removesuffix(".md")
         names = [
@@ -113,6 +120,8 @@ class PageFiles:
         ]
         for name in [*names, ""] if names else []:
             with suppress(LiterateError):
-                noted, bare = snippets(self.by_module, module, name or None, self.licence)
+                noted, bare = snippets(
+                    self.copied, module, name or None, self.licence, self.installed
+                )
                 place = f"snippets/{inside}/{name}" if name else f"snippets/{inside}"
                 yield name, File(f"{place}.py", noted), File(f"{place}.bare.py", bare)

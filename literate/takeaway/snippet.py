@@ -27,12 +27,17 @@ WIDTH = 100
 PYTHON = "3.11"
 # What pip calls the packages that Python imports, of those that are installed.
 DISTRIBUTIONS = cache(packages_distributions)
+NOTHING: Mapping[str, str] = {}
 # How a definition starts.
 STARTS = ("@", "async def ", "class ", "def ")
 
 
 def snippets(
-    sources: Mapping[str, Source], module: str, name: str | None = None, licence: str = ""
+    sources: Mapping[str, Source],
+    module: str,
+    name: str | None = None,
+    licence: str = "",
+    installed: Mapping[str, str] = NOTHING,
 ) -> tuple[str, str]:
     r"""
     ## Write a snippet, with notes and without
@@ -40,6 +45,7 @@ def snippets(
     * `sources` are all modules of the package, in reading order
     * `name` is the definition that is wanted; all of the module, if there is none
     * `licence` is that of the [package](licence.py), if that is known
+    * `installed` are packages that are [installed by themselves](alone.py#installed)
 
     Notes are docstrings and comments of the module itself. Raises a
     [LiterateError](../problems.py#LiterateError) where a copy can't do what the original does.
@@ -47,7 +53,7 @@ def snippets(
     names = [name] if name else _all_names(sources, module)
     needed = closure(sources, module, names)
     blocks = [
-        _script(third_party(needed.outside)),
+        _script(third_party(needed.outside), installed),
         _header(needed.pieces, sources, module, name, licence),
         import_lines(needed.imports, needed.lazy_annotations),
     ]
@@ -82,12 +88,13 @@ def path_of(module: str, source: Source) -> str:
     return f"{folder}/__init__.py" if source.path.endswith("__init__.py") else f"{folder}.py"
 
 
-def _script(packages: Iterable[str]) -> str:
+def _script(packages: Iterable[str], installed: Mapping[str, str]) -> str:
     r"""
     What `uv run` and `pipx run` read, in the form of PEP 723: the packages that the file needs. The
     versions of Python are those that this tool runs on itself.
     """
-    needed = sorted({min(DISTRIBUTIONS().get(name, [name])) for name in packages})
+    known = {name: min(DISTRIBUTIONS().get(name, [name])) for name in packages}
+    needed = sorted({installed.get(name, one) for name, one in known.items()})
     listed = ", ".join(f'"{name}"' for name in needed)
     lines = ["# /// script", f'# requires-python = ">={PYTHON}"', f"# dependencies = [{listed}]"]
     return "\n".join([*lines, "# ///", ""])

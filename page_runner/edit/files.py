@@ -4,12 +4,12 @@ title: Files of the Editor
 summary: What a reader's browser fetches when a page is edited, and how large it is.
 ---
 
-**In:** a table of settings that names the package whose pages are edited, and the package that
+**In:** a table of settings that names the packages whose pages are edited, and the package that
 stands in for torch. **Out:** files for the site, in two folders:
 
 * What is the same for all pages, Python above all, lies under a name that changes with its content.
   So a browser can keep it for good, and never mixes the old with the new.
-* The sources lie under the names that they have in the package.
+* The sources lie under the names that they have in their packages.
 
 The kernels lie beside them, because a page that [runs](../build.py#PageModels) needs them, too.
 
@@ -94,11 +94,11 @@ class Edit:
 
     * `root` is the folder of the project, and `store` the one that keeps what was made
     * `node` is the program that runs JavaScript
-    * `package` is the annotated package, and `stand_in` the one that takes the place of torch: the
-      command `python -m STAND_IN pack FOLDER` writes what the browser needs of it: its modules,
+    * `packages` are the annotated ones, and `stand_in` is the one that takes the place of torch:
+      the command `python -m STAND_IN pack FOLDER` writes what the browser needs of it: its modules,
       and “kernels.wasm”
     * `npm` is the folder with “node_modules”
-    * `data` are files of the package that are no modules, and that pages read
+    * `data` are files of the packages that are no modules, and that pages read
     * `without` are pages that need what the stand-in lacks, so they have no editor
     * `forms` are what some pages have beside their editor: for each the script of the form, its
       target, which is the function that it calls, and the label of its button; a form may be
@@ -109,7 +109,7 @@ class Edit:
     root: Path
     store: Path
     node: str
-    package: str
+    packages: Sequence[str]
     stand_in: str
     npm: str = "."
     data: Sequence[str] = ()
@@ -123,14 +123,14 @@ class Edit:
 
         By their paths from the root.
         """
-        modules = sorted((self.root / self.package).rglob("*.py"))
+        modules = sorted(one for name in self.packages for one in (self.root / name).rglob("*.py"))
         files = [*modules, *(self.root / path for path in self.data)]
         return {one.relative_to(self.root).as_posix(): one for one in files}
 
     @cached_property
     def imports(self) -> dict[str, set[str]]:
         r"""
-        ### What each module imports of the package
+        ### What each module imports of the packages
 
         Inside of functions, too, and with the packages around it.
         """
@@ -146,7 +146,7 @@ class Edit:
 
     def closure(self, path: str) -> list[str]:
         r"""
-        ### All that a page needs of the package, itself included
+        ### All that a page needs of the packages, itself included
         """
         found, waiting = {path}, [path]
         while waiting:
@@ -159,11 +159,11 @@ class Edit:
         r"""
         ### What there is, for the browser
 
-        The name of the package, all files, and for each page those that it needs first.
+        The names of the packages, all files, and for each page those that it needs first.
         """
         pages = [one for one in self.imports if self.offers(one)]
         content = {
-            "package": self.package,
+            "packages": [*self.packages],
             "files": [*self.sources()],
             "first": {path: self.closure(path) for path in sorted(pages)},
         }
@@ -172,8 +172,12 @@ class Edit:
     def offers(self, path: str) -> bool:
         r"""
         ### Can this page be edited?
+
+        One with a form can, if it is no lesson, too.
         """
-        is_lesson = path.startswith(f"{self.package}/") and not self.left_out(path)
+        if path in self.forms:
+            return True
+        is_lesson = path.partition("/")[0] in self.packages and not self.left_out(path)
         return is_lesson and path not in self.without
 
     def offer(self, path: str) -> Offer | None:
@@ -262,9 +266,12 @@ class Edit:
 
     def library(self) -> set[str]:
         r"""
-        ### What the lessons import of the standard library
+        ### What the pages import of the standard library
+
+        And all that they need: a lesson may call a program, which has no editor itself.
         """
-        return standard(self.root / path for path in self.imports if self.offers(path))
+        needed = {one for path in self.imports if self.offers(path) for one in self.closure(path)}
+        return standard(self.root / path for path in needed)
 
     def _make(self, new: Path, stand_in: Path) -> None:
         command = [sys.executable, "-m", self.stand_in, "pack", str(stand_in)]

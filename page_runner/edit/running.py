@@ -7,7 +7,7 @@ summary: A page whose source a reader has changed is imported, and its example i
 This module runs in the reader's browser, in a Python that is started once. It runs a page as often
 as the reader likes, each time from the beginning:
 
-* All modules of the package are forgotten, and what the reader has changed takes the place of its
+* All modules of our packages are forgotten, and what the reader has changed takes the place of its
   file. So no module keeps anything of an earlier run, and pages that import a changed module get
   it, too. (What a run changes in torch itself stays.)
 * The page itself is [instrumented](../instrument.py): what its lines bind is [seen](seen.py).
@@ -44,15 +44,15 @@ from page_runner.instrument import HOOK, instrument
 
 class Sources:
     r"""
-    ## The modules of the package, as the reader has them
+    ## The modules of the packages, as the reader has them
 
     This stands before Python's own finders. `edited` has the texts that are not those of the
     files, by the path below the root; `watched` is the path of the page that runs.
     """
 
-    def __init__(self, root: Path, package: str) -> None:
+    def __init__(self, root: Path, packages: Sequence[str]) -> None:
         self.root = root
-        self.package = package
+        self.packages = packages
         self.edited: Mapping[str, str] = {}
         self.watched = ""
         self.seen = Seen()
@@ -64,7 +64,7 @@ class Sources:
         r"""
         ### Find a module
         """
-        if name.partition(".")[0] != self.package:
+        if name.partition(".")[0] not in self.packages:
             return None
         places = [str(self.root)] if path is None else path
         spec = PathFinder.find_spec(name, places)
@@ -107,7 +107,7 @@ class Sources:
 
         A traceback then shows the lines of the changed module.
         """
-        for name in [one for one in sys.modules if one.partition(".")[0] == self.package]:
+        for name in [one for one in sys.modules if one.partition(".")[0] in self.packages]:
             del sys.modules[name]
         self.watched, self.edited, self.seen = watched, edited, Seen()
         linecache.clearcache()
@@ -146,14 +146,18 @@ class Program:
     r"""
     ## What the page asks for
 
-    * `root` is the folder of the package, and `package` its name
+    * `root` is the folder of the packages, and `packages` are their names
     * `say` is called with what a program prints, and `draw` with the figures that it shows
     """
 
     def __init__(
-        self, root: str, package: str, say: Callable[[str], Any], draw: Callable[[str], Any]
+        self,
+        root: str,
+        packages: Sequence[str],
+        say: Callable[[str], Any],
+        draw: Callable[[str], Any],
     ) -> None:
-        self.sources = Sources(Path(root), package)
+        self.sources = Sources(Path(root), packages)
         self.say = say
         sys.meta_path.insert(0, self.sources)
         sys.dont_write_bytecode = True
@@ -182,7 +186,7 @@ class Program:
                 show_what_is_left()
             # A program that leaves with `sys.exit` has failed, too.
             except BaseException as error:
-                result["error"] = told(error, self.sources.root, self.sources.package)
+                result["error"] = told(error, self.sources.root, self.sources.packages)
         printed.flush()
         result["lines"] = self.sources.seen.told()
         result["seconds"] = time.perf_counter() - began
@@ -207,7 +211,7 @@ class Program:
             try:
                 result["said"] = judge_runs(*runs, wrong, asked["bound"], asked["kind"] == "mend")
             except BaseException as error:
-                result["error"] = told(error, self.sources.root, self.sources.package)
+                result["error"] = told(error, self.sources.root, self.sources.packages)
         return json.dumps(result)
 
     def _ready(self, path: str, edited: Mapping[str, str], asked: Mapping[str, Any]) -> Run:
@@ -222,7 +226,7 @@ class Program:
 
     def call(self, target: str, arguments: str) -> Iterator[str]:
         r"""
-        ### Call a function of the package
+        ### Call a function of the packages
 
         `target` is `package.module:function`. It yields what it has to tell, one thing after
         another, and so does this, as JSON; an error is told as the last.
@@ -241,7 +245,7 @@ class Program:
                     return
                 yield json.dumps(value)
         except BaseException as error:
-            yield json.dumps({"error": told(error, self.sources.root, self.sources.package)})
+            yield json.dumps({"error": told(error, self.sources.root, self.sources.packages)})
 
     def rest(self) -> None:
         r"""

@@ -8,7 +8,7 @@ import torch
 
 from benchmarks import gpu_museum
 from benchmarks.gpu_museum import CASES, main, said
-from labml_nn.transformers.mistakes import language_model
+from wrongline import language_model
 
 CPU = torch.device("cpu")
 

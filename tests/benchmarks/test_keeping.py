@@ -142,7 +142,7 @@ def test_a_stale_or_false_finding_of_the_census_is_none(
 
     # Stale: another test, another way to examine, another release.
     key = census.kept_under("gpt2")
-    assert "labml_nn/transformers/mistakes/cache_tests.py" in key["sources"]
+    assert "wrongline/cache_tests.py" in key["sources"]
     others = [{"sources": key["sources"] | {one: "f:01234567"}} for one in key["sources"]]
     others += [{"transformers": "5.0.0"}]
     for other in others:

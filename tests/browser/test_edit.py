@@ -424,12 +424,6 @@ def test_lessons_give_the_recorded_shapes(page: Page, address: str, site: Path) 
     assert compare(page, address, site, list(SAMPLE)) == []
 
 
-# Their modes see each call, with the arguments. In the browser a mode sees none, and the torch that
-# is there says so.
-SEES_CALLS = (
-    "labml_nn/transformers/mistakes/undisturbed.py",
-    "labml_nn/transformers/mistakes/weights_used.py",
-)
 # What a generator of random numbers remembers has another size there.
 RANDOM = "self.random[0]"
 
@@ -442,7 +436,6 @@ def test_every_lesson_gives_the_recorded_shapes(page: Page, address: str, site: 
         for path in editor.imports
         if editor.offers(path) and "\ndef example(" in (ROOT / path).read_text("utf-8")
     ]
-    lessons = [path for path in lessons if path not in SEES_CALLS]
     assert compare(page, address, site, lessons) == []
 
 
@@ -465,7 +458,7 @@ class SelfAttention(nn.Module):
 
 
 def test_a_pasted_attention_is_told_its_mistakes(page: Page, address: str) -> None:
-    page.goto(address + "transformers/mistakes/pasted/")
+    page.goto(address + "wrongline/pasted/")
     asked = addresses_asked(page)
     page.get_by_role("button", name=re.compile(r"^Paste your attention")).click()
     page.locator(".pasted .cm-content").click()
@@ -507,7 +500,7 @@ class Model(nn.Module):
 def test_a_whole_model_is_pasted_and_each_of_its_classes_can_be_tested(
     page: Page, address: str
 ) -> None:
-    page.goto(address + "transformers/mistakes/pasted/")
+    page.goto(address + "wrongline/pasted/")
     page.get_by_role("button", name=re.compile(r"^Paste your attention")).click()
     page.locator(".pasted .cm-content").click()
     page.keyboard.insert_text(PASTED_MODEL)

@@ -21,8 +21,10 @@ def run(text: str) -> dict[str, object]:
 
 
 def own_sources(repository: Path) -> dict[str, Source]:
-    r"""The modules of this repository's own package."""
-    paths = sorted((repository / "labml_nn").rglob("*.py"))
+    r"""The modules of this repository's own packages, of which some import others."""
+    paths = sorted(
+        one for top in ("labml_nn", "wrongline") for one in (repository / top).rglob("*.py")
+    )
     return by_module(read(path, path.relative_to(repository).as_posix()) for path in paths)
 
 

@@ -230,9 +230,6 @@ def test_every_example_has_tensors_whose_shapes_are_shown(expected: dict[str, st
         "labml_nn/course/experiment.py",
         "labml_nn/training/run_progress.py",
         "labml_nn/transformers/mistakes/experiment.py",
-        "labml_nn/transformers/mistakes/guesses.py",
-        "labml_nn/transformers/mistakes/special_sizes.py",
-        "labml_nn/transformers/mistakes/verdicts.py",
     }
 
 

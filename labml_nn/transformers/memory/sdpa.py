@@ -102,7 +102,7 @@ def weights_of_newest_query(n_keys: int) -> Tensor:
     The right mask for new tokens is the [last rows](../kv_cache.py#CachedAttention.prepare_mask) of
     the causal one. For a single token that is no mask at all. Both traps, this one and [the other
     direction of true and false](../mistakes/masks.py#MaskInverted), are in the museum, and so is
-    [the test](../mistakes/attention_tests.py) of an attention of yours.
+    [the test](../../../wrongline/attention_tests.py) of an attention of yours.
     """
     # One query with all its scores zero, so the weights are equal wherever it may look. What
     # differs is then what it may look at.

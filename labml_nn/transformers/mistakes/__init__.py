@@ -22,9 +22,10 @@ model's by more than 0.1. (The right model's own two losses differ because the h
 measured at [24](../../../results/mistakes.json#values.sizes.n_places) places of the text, which
 happen to be a little easier.)
 
-**[Test your own model](language_model.py#check_language_model)** with one call, or [your
-attention](attention_tests.py#check_attention) with another that names the mistake. Both need
-PyTorch and nothing else. Or [paste it](pasted.py): it is tested in your browser.
+**[Test your own model](language_model.py)** with one call, or [your
+attention](attention_tests.py) with another that names the mistake. Both are of a
+[package](../../../wrongline/__init__.py) that needs PyTorch and nothing else. Or [paste
+it](../../../wrongline/pasted.py): it is tested in your browser.
 
 ## The mistakes
 
@@ -63,12 +64,13 @@ The mistakes:
 
 The tests:
 
-15. [One call](attention_tests.py) for an attention of your own, and [another](language_model.py)
-    for a whole model or a training step. There is [a command](command.py), too.
-16. [Properties](properties.py) that every causal attention has, in [full
-    precision](undisturbed.py) on any device.
-17. [A comparison](comparison.py) with the same weights, which [names the mistake](suspects.py).
-18. [A census](../../../docs/census.md): what the tests say about models that people run.
-19. Tests of [a whole model](model_tests.py), of [its cache and positions](cache_tests.py), of [a
-    training](training_tests.py) and of [its step](step_tests.py).
+15. [How a leak is found](language_model.py), in any model.
+16. [How a mistake is named](attention_tests.py), in an attention.
+17. [A census](../../../docs/census.md): what the tests say about models that people run.
+18. [The package](../../../wrongline/__init__.py) with all tests, each on a page: of an
+    [attention](../../../wrongline/attention_tests.py), by its
+    [properties](../../../wrongline/properties.py) and by a
+    [comparison](../../../wrongline/comparison.py); of a [whole
+    model](../../../wrongline/model_tests.py), of its [cache](../../../wrongline/cache_tests.py),
+    and of [training](../../../wrongline/training_tests.py).
 """

@@ -1,17 +1,16 @@
 r"""
 ---
 title: Test From a Terminal
-summary: The command that tests an attention or a model, and names its mistakes.
+summary: The museum's old name for the command that tests an attention or a model.
 ---
 
-See [the museum's command](command.py).
+See [the command](../../../wrongline/command.py).
 """
 
 import sys
 
-from labml_nn.transformers.mistakes.command import main
+from wrongline.command import main
 
-# `python -m` runs this file. The program is on a page of its own, so that it can be imported
-# without running.
+# `python -m` runs this file. The program is a package of its own, which knows no exhibit.
 if __name__ == "__main__":
     sys.exit(main())

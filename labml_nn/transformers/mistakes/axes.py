@@ -14,8 +14,8 @@ model](../../../results/mistakes.json#figures.axes)
 The right model's printed loss is
 [2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed), its honest loss
 [2.072](../../../results/mistakes.json#tables.mistakes.RightAttention.honest). To find these
-mistakes, look for [the future](properties.py#nothing_from_the_future), and
-[compare](comparison.py) at a size where no two axes are equal.
+mistakes, look for [the future](../../../wrongline/properties.py#nothing_from_the_future), and
+[compare](../../../wrongline/comparison.py) at a size where no two axes are equal.
 """
 
 import torch

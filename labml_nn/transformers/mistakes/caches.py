@@ -19,9 +19,10 @@ The fourth mistake, [keys in turns](caches.py#KeysInTurns), can be trained. It p
 
 [Printed and honest loss; the line is the right model](../../../results/rooms.json#figures.grouped)
 
-To find the first three, [read one text in three ways](cache_tests.py): what a model says with the
-cache must be what it says without. Which of the three ways fail tells the mistake. The fourth shows
-when the output is [compared](suspects.py) with that of the right attention.
+To find the first three, [read one text in three ways](../../../wrongline/cache_tests.py): what a
+model says with the cache must be what it says without. Which of the three ways fail tells the
+mistake. The fourth shows when the output is [compared](../../../wrongline/suspects.py) with that of
+the right attention.
 """
 
 import torch

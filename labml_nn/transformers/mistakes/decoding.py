@@ -29,8 +29,8 @@ class EmptyRows(Mistake):
     projections, and the next step makes everything NaN. PyTorch's own attention has [had
     this](https://github.com/pytorch/pytorch/issues/41508) since 2020.
 
-    Without padding nothing happens, so [the test](properties.py#padding_hides) needs an attention
-    that takes a mask.
+    Without padding nothing happens, so [the test](../../../wrongline/properties.py#padding_hides)
+    needs an attention that takes a mask.
     """
 
     # Without `has_key`, a row with nothing in it is 0/0.

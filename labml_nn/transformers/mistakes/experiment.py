@@ -21,7 +21,7 @@ model's by more than 0.1, and two more are slightly better. Other seeds bring th
 between [2.103](../../../results/mistakes.json#values.seeds.lowest) and
 [2.117](../../../results/mistakes.json#values.seeds.highest). Without any scale it comes to
 [2.072](../../../results/mistakes.json#tables.mistakes.Unscaled.printed): a mistake can train well,
-and only [a comparison](comparison.py) finds this one.
+and only [a comparison](../../../wrongline/comparison.py) finds this one.
 
 [What each mistake does](../../../results/mistakes.json#tables.mistakes)
 

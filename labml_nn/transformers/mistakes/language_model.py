@@ -1,149 +1,106 @@
 r"""
 ---
-title: Test Your Language Model
-summary: One call for a whole model, and one for a training step; mistakes are named.
+title: Find a Leak in Your Own Model
+summary: Change a token, and no logit before it may change. Two calls show a leak.
+know: masks.py
 ---
 
-```python
-check_language_model(model, tokens)
-```
+Does your model see the future? You can ask it, and needn't look inside. Change one token, call the
+model again, and compare: the logits before that token must stay as they were. A model without a
+mask prints a loss of [0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed),
+and two calls show why.
 
-**In:** a model that gives logits, and a few sequences of tokens, `[batch_size, seq_len]`. **Out:**
-nothing, if all is right; else an `AssertionError` that says what is wrong. A model of the
-transformers library goes in as it is, so does nanoGPT with its pair of logits and loss, and so
-does a plain module. Leave yours on its device and in its precision: it is tested [in
-place](in_place.py), [with 32 bits](undisturbed.py), and everything of it is put back.
+**In:** a model that gives logits, and tokens, `[batch_size, seq_len]`. **Out:** the positions that
+see what comes later.
 
-Texts of 12 tokens don't show a leak within a chunk of 64. So two more are made, as long as the
-model allows, up to 256 tokens, and the length is told. It takes 60 calls at most.
-
-It needs PyTorch and nothing else: the button above `check_language_model` copies all that belongs
-to it. From a terminal, [a command](command.py) does the same:
-
-```sh
-python -m labml_nn.transformers.mistakes transformers:RoFormerForCausalLM
-python -m labml_nn.transformers.mistakes my_file.py:MyModel
-```
+A leak can hide: within a chunk of 64 tokens, in training only, behind a cache, or in one expert's
+choice. So there is a [package](../../../wrongline/__init__.py) that asks in all these ways, tests
+the [training step](../../../wrongline/training_tests.py) as well, and names the mistake in [an
+attention](../../../wrongline/attention_tests.py). This museum is what it is tried on.
 """
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from labml_nn.transformers.mistakes.cache_tests import CACHE_TESTS
-from labml_nn.transformers.mistakes.hidden_tokens import HIDDEN_TESTS
-from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS
-from labml_nn.transformers.mistakes.training_tests import TRAINING_TESTS
-from labml_nn.transformers.mistakes.undisturbed import undisturbed
-from labml_nn.transformers.mistakes.verdicts import Findings, complain
-from labml_nn.transformers.mistakes.weights_used import every_weight_is_used
-from labml_nn.transformers.mistakes.whole import Whole, run_tests
+from labml_nn.transformers.mistakes.masks import MaskUnused
+from labml_nn.transformers.mistakes.right_attention import RightAttention
+from labml_nn.transformers.mistakes.right_model import RightModel
+from wrongline import (
+    check_attention,
+    check_language_model,
+    check_training_step,
+    find_in_language_model,
+    find_mistakes,
+)
 
-# All that a model can be asked without knowing its inside.
-ALL_TESTS = (*MODEL_TESTS, *HIDDEN_TESTS, *CACHE_TESTS, every_weight_is_used)
+# What this page hands on, by the names that the museum has given it.
+__all__ = [
+    "check_attention",
+    "check_language_model",
+    "check_training_step",
+    "find_in_language_model",
+    "find_mistakes",
+]
+
+# Of what a token does at its own place: rounding is far below that, and a leak far above.
+ROUNDING = 1e-4
 
 
-def find_in_language_model(
-    model: nn.Module,
-    tokens: Tensor,
-    skip: Collection[str] = (),
-    only: Collection[str] = (),
-    **options: Any,
-) -> Findings:
+def sees_later(model: Callable[[Tensor], Tensor], tokens: Tensor, place: int) -> list[int]:
     r"""
-    ## Find what is wrong
+    ## Which positions see a later one?
 
-    From the names of the tests that fail to sentences; its `table` has [all
-    verdicts](verdicts.py), also those on what is unusual, and what wasn't tried. `skip` and `only`
-    are names of tests. Say what is unusual about your model:
-
-    * “predict” calls it, if its logits can't be found: from the model and tokens to logits
-    * “read” gives the logits of a text that is read with a cache, in a list of parts
-    * “shifted” gives the logits if all positions are larger by a number; it is for models that
-      should know distances only
+    `tokens` are `[batch_size, seq_len]`, and the token at `place` is changed in all sequences.
     """
-    # Wherever the model is, and whatever is set. No gradient is needed, so nothing is kept for one.
-    with torch.no_grad(), undisturbed(model) as device, device:
-        tokens = tokens.to(device)
+    logits = model(tokens)
 
-        # The tests ask nothing of targets.
-        whole = Whole(model, tokens, tokens, **options)
-        return run_tests(ALL_TESTS, whole, skip=skip, only=only)
+    # Any other token will do. The remainder keeps it in the vocabulary.
+    changed = tokens.clone()
+    changed[:, place] = (changed[:, place] + 1) % logits.shape[-1]
 
+    # How far the logits of each position have moved, over all sequences and tokens.
+    moved = (model(changed) - logits).abs().amax(dim=(0, 2))
 
-def check_language_model(model: nn.Module, tokens: Tensor, **options: Any) -> None:
-    r"""
-    ## Check your language model
-
-    The options are those of [find_in_language_model](language_model.py#find_in_language_model).
-    """
-    # An empty dictionary is no complaint.
-    complain(find_in_language_model(model, tokens, **options))
+    # The position itself has read another token, so it moves: that is the scale. Earlier ones may
+    # move by rounding alone.
+    earlier = moved[:place] > ROUNDING * moved[place]
+    return earlier.nonzero().flatten().tolist()
 
 
-def find_in_training_step(
-    model: nn.Module,
-    inputs: Tensor,
-    targets: Tensor,
-    skip: Collection[str] = (),
-    only: Collection[str] = (),
-    **options: Any,
-) -> Findings:
-    r"""
-    ## Find what is wrong with a training step
-
-    The options are those of [Whole](whole.py#Whole): `make_step` gets a model, and gives a function
-    that makes one step on inputs and targets, and `loss` is your loss of logits and targets.
-    """
-    # Here gradients are needed: it is about them.
-    with undisturbed(model) as device:
-        # A batch may still be on the CPU, as the data gives it.
-        whole = Whole(model, inputs.to(device), targets.to(device), **options)
-
-        # The batch is looked at first, then the loss, then steps.
-        return run_tests(TRAINING_TESTS, whole, skip=skip, only=only)
-
-
-def check_training_step(model: nn.Module, inputs: Tensor, targets: Tensor, **options: Any) -> None:
-    r"""
-    ## Check your training step
-
-    The options are those of
-    [find_in_training_step](language_model.py#find_in_training_step).
-    """
-    complain(find_in_training_step(model, inputs, targets, **options))
-
-
-def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[str, str]:
+def example(
+    batch_size: int = 3, seq_len: int = 7, heads: int = 2, d_k: int = 5, n_vocab: int = 11
+) -> tuple[list[int], list[int], dict[str, str]]:
     r"""
     ## Example
 
-    A table of what follows what passes. With the next token's row added, it doesn't.
+    The last token changes. In the right model nothing before it moves, and without a mask
+    everything does. The package says it in a sentence.
 
     ### Exercises
 
-    ??? question "Your model passes, and its loss is still too good. What is left?"
-        The data and the loss: `check_training_step` looks at both. Or a leak that
-        begins later than the texts end.
+    ??? question "Why is the *last* token changed?"
+        All other positions come before it, so one comparison asks all of them.
 
-    ??? question "Why at least two sequences, and why different ones?"
-        A model that mixes up the sequences of a batch shows it with two, and a copy of a sequence
-        would hide it.
+    ??? question "Dropout is on. What do the two calls say?"
+        Every position moves, because each call drops other elements. Call `eval()` first. The
+        package tests training as well, without dropout.
 
-    ??? question "Which mistake can `check_language_model` not find?"
-        A wrong scale, for instance: such a model is another good model. [Check its
-        attention](attention_tests.py), which is compared with the formula.
+    ??? question "Of two experts, each chooses the tokens that it likes best. Is that a leak?"
+        Yes: whether an expert takes a token depends on later ones. No gradient shows it, since a
+        choice has none, but two calls do.
     """
-    # Different sequences, of random tokens.
     tokens = torch.randint(n_vocab, (batch_size, seq_len))
-    table = nn.Embedding(n_vocab, n_vocab)
 
-    # No error: it looks at one token at a time.
-    check_language_model(table, tokens)
+    # The same model twice: only one line of its attention differs.
+    sizes = {"n_vocab": n_vocab, "d_model": heads * d_k, "n_layers": 1, "seq_len": seq_len}
+    right = RightModel(**sizes, attention=lambda: RightAttention(heads, heads * d_k)).eval()
+    leaky = RightModel(**sizes, attention=lambda: MaskUnused.make()(heads, heads * d_k)).eval()
 
-    # What stands at the next position is added: the mistake is in how it is called.
-    return find_in_language_model(
-        table, tokens, predict=lambda model, x: model(x) + model(x).roll(-1, dims=1)
-    )
+    # Two calls for each.
+    seen_by_right = sees_later(right, tokens, seq_len - 1)
+    seen_by_leaky = sees_later(leaky, tokens, seq_len - 1)
+
+    # All tests of the package: from the names of those that fail to sentences.
+    return seen_by_right, seen_by_leaky, find_in_language_model(leaky, tokens)

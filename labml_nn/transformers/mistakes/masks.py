@@ -18,8 +18,8 @@ validation text. Its honest loss is
 [24](../../../results/mistakes.json#values.sizes.n_places) places of that text, which happen to be a
 little easier. Compare printed losses with 2.117 and honest losses with 2.072.
 
-A test of [the future](properties.py#nothing_from_the_future) finds all six, and so does the [honest
-loss](../../training/leaks.py).
+A test of [the future](../../../wrongline/properties.py#nothing_from_the_future) finds all six, and
+so does the [honest loss](../../training/leaks.py).
 """
 
 import torch

@@ -5,8 +5,8 @@ summary: Seven wrong lines around a right attention, in the model and in what tr
 ---
 
 The attention is right, and the model is not, or its targets, or its loss. [Tests of the
-whole](model_tests.py) find these mistakes: they look at the model, at a batch as the training gets
-it, and at a training step.
+whole](../../../wrongline/model_tests.py) find these mistakes: they look at the model, at a batch as
+the training gets it, and at a training step.
 
 [Printed and honest loss of these mistakes; the line is the right
 model](../../../results/mistakes.json#figures.model)
@@ -34,7 +34,7 @@ class PositionsOfTheBatch(Mistake):
     sequence get the same vector, that of the sequence's place *in the batch*.
 
     A test that looks at the first sequence only may pass. So [the
-    test](model_tests.py#each_sequence_alone) looks at them all.
+    test](../../../wrongline/model_tests.py#each_sequence_alone) looks at them all.
     """
 
     of = RightModel
@@ -52,7 +52,7 @@ class NoResidual(Mistake):
     A part's result takes the place of what went in, and is not added to it, as in
     [BitNet](https://github.com/kyegomez/BitNet/issues/32), where the result was added to itself.
     Four layers deep, the model hardly learns more than how often each character comes. It can't
-    learn [a single batch](training_tests.py#learns) by heart.
+    learn [a single batch](../../../wrongline/training_tests.py#learns) by heart.
     """
 
     of = RightLayer
@@ -96,7 +96,7 @@ class TargetsNotShifted(Mistake):
     The model gets each character as its input and as its target. It learns to copy, perfectly: a
     model of [images and captions](https://github.com/KempnerInstitute/KempnerForge/issues/154) came
     to a loss of 0.0000. No test of a model can see it, because the model is right. Look [at a
-    batch](training_tests.py#targets_follow_inputs).
+    batch](../../../wrongline/training_tests.py#targets_follow_inputs).
     """
 
     of = RightTraining
@@ -118,7 +118,7 @@ class TargetsShiftedTwice(Mistake):
     the summer of 2026.
 
     The batch is right, and so is the model. But the printed loss is not [the honest
-    one](training_tests.py#honest).
+    one](../../../wrongline/training_tests.py#honest).
     """
 
     of = RightTraining

@@ -17,9 +17,10 @@ A small model was trained for [400](../../../results/rooms.json#values.n_steps) 
 [2.216](../../../results/rooms.json#tables.rooms.PairsMixed.lowest): the loss is a little worse, and
 nobody would look for a mistake.
 
-To find this mistake, [shift the whole text](cache_tests.py#shift_changes_nothing): a score of
-rotary positions depends on the distance alone, so nothing may change. Mistakes with offsets are
-with [the caches](caches.py).
+To find this mistake, [shift the whole
+text](../../../wrongline/cache_tests.py#shift_changes_nothing): a score of rotary positions depends
+on the distance alone, so nothing may change. Mistakes with offsets are with [the
+caches](caches.py).
 """
 
 import torch

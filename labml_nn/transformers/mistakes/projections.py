@@ -6,7 +6,7 @@ summary: Five wrong lines around the projections; those that run change no shape
 
 These five are in the arithmetic around the scores. Those that run at all do train, and look like a
 right model whose settings need some care. So only a [comparison with another
-implementation](comparison.py) finds all of them.
+implementation](../../../wrongline/comparison.py) finds all of them.
 
 [Printed and honest loss of these mistakes; the line is the right
 model](../../../results/mistakes.json#figures.projections)
@@ -32,7 +32,8 @@ class QueryForAll(Mistake):
     largest. A copy of the annotated transformer projected its values [with the layer of the
     keys](https://github.com/yflyzhang/AnnotatedTransformer/issues/1).
 
-    The [gradients](properties.py#every_matrix_is_used) show it too: the other two layers get none.
+    The [gradients](../../../wrongline/properties.py#every_matrix_is_used) show it too: the other
+    two layers get none.
     """
 
     # Three layers are made, and one of them is used three times.

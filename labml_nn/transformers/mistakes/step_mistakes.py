@@ -22,7 +22,8 @@ between the parts cost [0.100](../../../results/rooms.json#tables.rooms.ClearedB
 as half a batch does. Only weights that are left out cost much:
 [1.426](../../../results/rooms.json#tables.rooms.WeightsLeftOut.change).
 
-To find them, [compare one step with the plain one](step_tests.py), on the same batch.
+To find them, [compare one step with the plain one](../../../wrongline/step_tests.py), on the same
+batch.
 """
 
 import torch

@@ -23,7 +23,7 @@ export class Python extends EventTarget {
       sources,
       files: index.files,
       first: index.first[path],
-      wanted: index.package,
+      wanted: index.packages,
     };
     this.busy = false;
     this.start();

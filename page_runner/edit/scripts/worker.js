@@ -33,7 +33,7 @@ async function bytes(address) {
 
 // ## Start
 //
-// `files` are the sizes of all files of the package, by their paths; the `first` of them are fetched
+// `files` are the sizes of all files of the packages, by their paths; the `first` of them are fetched
 // now, since the page imports them. The others are fetched when a program opens them.
 async function start({ sources, files, first, wanted }) {
   const began = performance.now();
@@ -66,7 +66,7 @@ async function start({ sources, files, first, wanted }) {
   const make = python.pyimport("page_runner.edit.running").Program;
   const say = (text) => postMessage({ kind: "printed", text });
   const draw = (svg) => postMessage({ kind: "drawn", svg });
-  program = make(FOLDER, wanted, say, draw);
+  program = make(FOLDER, python.toPy(wanted), say, draw);
   postMessage({ kind: "ready", times: { ...times, all: performance.now() - began }, heap: heap() });
 }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from labml_nn.transformers.mistakes.pasted import check
+from wrongline.pasted import check
 
 ATTENTION = """
 class Attention(nn.Module):

@@ -19,6 +19,7 @@ from literate.python.closure import closure
 from literate.python.statements import Import, take_apart
 from literate.reading.source import read
 from literate.settings import load
+from literate.takeaway.alone import copied, installed
 from literate.takeaway.snippet import import_lines, snippets, without
 from tests.literate.packages import own_sources, package, program, run
 
@@ -270,19 +271,21 @@ torch.save(results, "results.pt")
 def test_every_definition_of_our_pages_runs_alone_and_examples_give_the_same(
     repository: Path, tmp_path: Path
 ) -> None:
-    sources = own_sources(repository)
+    known = installed(load(repository), None)
+    assert known == {"wrongline": "wrongline"}
+    sources = copied(own_sources(repository).values(), known)
     machinery = load(repository).machinery
     copies = {
-        f"{module}:{name}": snippets(sources, module, name)[0]
+        f"{module}:{name}": snippets(sources, module, name, installed=known)[0]
         for module, source in sources.items()
         if not any(fnmatch(source.path, pattern) for pattern in machinery)
         for name in take_apart(source).defined
     }
-    # One call for a model, and one for a training step, are to be copied whole. (With its four
-    # verdicts, it has three times the lines that it had; as a package it needn't be copied.)
-    calls = "labml_nn.transformers.mistakes.language_model"
-    for name in ("check_language_model", "check_training_step"):
-        assert copies[f"{calls}:{name}"].count("\n") <= 1400
+    # What tests a model is a package: what calls it imports it, says so, and stays short.
+    called = copies["labml_nn.transformers.mistakes.language_model:example"]
+    assert '# dependencies = ["torch", "wrongline"]' in called
+    assert "from wrongline import find_in_language_model" in called
+    assert called.count("\n") <= 450
     (tmp_path / "copies.json").write_text(json.dumps(copies))
     child = subprocess.run(
         [sys.executable, "-I", "-W", "error", "-c", RUN_COPIES.replace("PLAIN", PLAIN)],

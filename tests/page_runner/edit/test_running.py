@@ -44,7 +44,7 @@ def said() -> list[str]:
 def run(tmp_path: Path, said: list[str]) -> Iterator[Run]:
     r"""A function that runs the page, with the texts that are edited."""
     write(tmp_path, FILES)
-    program = Program(str(tmp_path), "lessons", said.append, said.append)
+    program = Program(str(tmp_path), ["lessons"], said.append, said.append)
 
     def edited(texts: Mapping[str, str] | None = None) -> dict[str, Any]:
         return json.loads(program.run(PAGE, json.dumps(texts or {})))
@@ -146,7 +146,7 @@ def test_a_function_tells_one_thing_after_another(tmp_path: Path) -> None:
         "def count(most):\n    yield {'at': 1}\n    yield {'at': most}\n    raise ValueError(9)\n"
     )
     write(tmp_path, {"counts/__init__.py": "", "counts/up.py": text})
-    program = Program(str(tmp_path), "counts", print, print)
+    program = Program(str(tmp_path), ["counts"], print, print)
     told = [json.loads(one) for one in program.call("counts.up:count", '{"most": 7}')]
     sys.meta_path.remove(program.sources)
     assert told[:2] == [{"at": 1}, {"at": 7}]

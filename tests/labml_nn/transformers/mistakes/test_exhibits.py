@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.attention_tests import check_attention, find_mistakes
 from labml_nn.transformers.mistakes.experiment import FAMILIES, MISTAKES, Sizes, train_mistake
 from labml_nn.transformers.mistakes.masks import MaskUnused
 from labml_nn.transformers.mistakes.one_line import Mistake
-from labml_nn.transformers.mistakes.properties import nothing_from_the_future, sequences_apart
 from labml_nn.transformers.mistakes.right_attention import RightAttention
+from wrongline.attention_tests import check_attention, find_mistakes
+from wrongline.properties import nothing_from_the_future, sequences_apart
 
 EXHIBITS = {one.__name__: one for of in FAMILIES.values() for one in of}
 TEXT = "".join(chr(97 + index * index % 11) for index in range(400))

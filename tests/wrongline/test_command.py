@@ -1,0 +1,164 @@
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from wrongline import command
+from wrongline.command import examine, load, main
+
+WRONG = """
+import torch
+from torch import nn
+
+
+class MyAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.qkv = nn.Linear(config.n_embd, 3 * config.n_embd)
+        self.out = nn.Linear(config.n_embd, config.n_embd)
+        self.heads = config.n_head
+
+    def forward(self, x):
+        b, n, d = x.shape
+        parts = self.qkv(x).chunk(3, dim=-1)
+        q, k, v = (z.view(b, n, self.heads, -1).transpose(1, 2) for z in parts)
+        weights = (q @ k.transpose(-2, -1) * (d // self.heads) ** -0.5).softmax(dim=-1)
+        return self.out((weights @ v).transpose(1, 2).reshape(b, n, d))
+
+
+class Wide(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, query, key, value, attn_mask):
+        return self.inner(query, key, value, attn_mask=attn_mask, need_weights=False)
+
+
+class MyModel(nn.Module):
+    def __init__(self, vocab_size, n_embd, dropout=0.1):
+        super().__init__()
+        self.table = nn.Embedding(vocab_size, n_embd)
+        self.head = nn.Linear(n_embd, vocab_size)
+
+    def forward(self, tokens):
+        return self.head(self.table(tokens))
+
+
+class Odd(nn.Module):
+    def __init__(self, colour):
+        super().__init__()
+"""
+
+
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "my_file.py"
+    path.write_text(WRONG, encoding="utf-8")
+    return path
+
+
+def test_an_attention_is_made_by_guesses_and_its_mistake_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([f"{file(tmp_path)}:MyAttention"]) == 1
+    printed = capsys.readouterr().out
+    assert "MyAttention(config=n_embd=24, n_head=3)\n" in printed
+    assert "an attention: batch first, inputs: 1\n" in printed
+    named = next(line for line in printed.splitlines() if line.startswith("* wrong: comparison"))
+    assert "there is no causal mask" in named
+    assert named.endswith(" (line 17?)")
+    assert printed.splitlines()[-1].startswith("2 of the tests fail, ")
+
+
+def test_the_way_to_call_it_is_found_and_its_sizes_can_be_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "dict(inner=__import__('torch').nn.MultiheadAttention(20, 5))"
+    name = f"{file(tmp_path)}:Wide"
+    assert main([name, "--arguments", said, "--width", "20", "--heads", "5"]) == 0
+    printed = capsys.readouterr().out
+    assert "an attention: sequence first, inputs: 3, mask attn_mask: true hides\n" in printed
+    # With another width it runs in no way, and the first error says why.
+    assert main([name, "--arguments", said]) == 2
+    assert "* error: runs: " in capsys.readouterr().out
+
+
+def test_a_model_is_told_from_an_attention(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([f"{file(tmp_path)}:MyModel"]) == 0
+    assert "MyModel(vocab_size=19, n_embd=24, dropout=0.1)" in capsys.readouterr().out
+    said = "dict(vocab_size=64, n_embd=8)"
+    assert main([f"{file(tmp_path)}:MyModel", "--arguments", said]) == 0
+    assert "\nnothing is wrong, " in capsys.readouterr().out
+
+
+def test_a_class_of_the_transformers_library_is_tiny(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["transformers:RoFormerForCausalLM"]) == 0
+    assert main(["transformers:XLNetLMHeadModel"]) == 1
+    assert "sees the future" in capsys.readouterr().out
+
+
+def test_what_can_not_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = file(tmp_path)
+    for name in ("nothing", f"{path}:Missing", "no_such_module:Class", f"{path}:Odd"):
+        assert main([name]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("say FILE:CLASS or MODULE:CLASS, not nothing\n")
+    assert "Odd wants colour" in said
+
+    # Mistakes of the file, of the arguments and of the constructor, which Python names.
+    (tmp_path / "broken.py").write_text("def")
+    others = {
+        (f"{path}:nn",): "nn in ",
+        (f"{tmp_path / 'broken.py'}:Any",): "SyntaxError: ",
+        (f"{path}:Odd", "--arguments=dict(sound=1)"): "TypeError: ",
+        (f"{path}:Odd", "--arguments=dict("): "SyntaxError: ",
+    }
+    for arguments, sentence in others.items():
+        assert main([*arguments]) == 2
+        assert capsys.readouterr().err.startswith(sentence)
+    assert load("torch.nn:Linear") is nn.Linear
+
+
+def test_a_file_may_import_what_lies_beside_it_before_anything_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("elsewhere", "here"):
+        (tmp_path / place).mkdir()
+        text = f"from torch import nn\n\nclass Beside(nn.Module):\n    place = {place!r}\n"
+        (tmp_path / place / "beside_the_museum.py").write_text(text)
+    # This one is found as well, by whoever looks at it first.
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+    path = tmp_path / "here" / "imports_it.py"
+    path.write_text("from beside_the_museum import Beside\n")
+    assert load(f"{path}:Beside").place == "here"
+
+
+def test_a_model_reads_three_texts_as_long_as_it_allows_of_tokens_that_are_not_special(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Tensor] = []
+    monkeypatch.setattr(command, "find_in_language_model", lambda _, tokens: asked.append(tokens))
+    model = nn.Embedding(19, 24)
+    for length, said in ((256, None), (40, 40), (256, 1024)):
+        model.block_size = said
+        examine(model, 24, 3)
+        tokens = asked.pop()
+        assert tokens.shape == (3, length)
+        assert tokens.min() >= 3
+        assert tokens.max() < 19
+    # Nobody has said that its table of positions has 64 rows.
+    examine(Positions(), 24, 3)
+    assert asked.pop().shape == (3, 64)
+
+
+class Positions(nn.Embedding):
+    r"""It has positions for 64 tokens."""
+
+    def __init__(self) -> None:
+        super().__init__(64, 24)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return super().forward(tokens) + super().forward(torch.arange(tokens.shape[1]))

@@ -1,0 +1,56 @@
+r"""What a text needs is there, and what isn't there fails when it is called."""
+
+import inspect
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from wrongline.run_pasted import Missing, run_text
+
+
+def test_what_most_texts_import_is_there_and_errors_know_the_lines() -> None:
+    names = run_text("seen = torch, nn, F, math, Tensor\n\ndef f():\n    return 3\n")
+    assert names["seen"] == (torch, nn, nn.functional, math, Tensor)
+    assert inspect.getsourcelines(names["f"]) == (["def f():\n", "    return 3\n"], 3)
+    names = run_text("import math as m, torch.nn\nfrom torch.nn import Linear as L, functional")
+    assert (names["m"], names["L"]) == (math, nn.Linear)
+    assert (names["torch"], names["functional"]) == (torch, nn.functional)
+
+
+def test_no_flags_of_the_page_hold_for_the_text() -> None:
+    # Annotations are evaluated, as they are in a file of one's own.
+    assert run_text("def f(x: Tensor): pass")["f"].__annotations__ == {"x": Tensor}
+
+
+@pytest.mark.parametrize(
+    ("line", "call", "name"),
+    [
+        ("import nowhere", "nowhere()", "nowhere"),
+        ("import nowhere as n", "n.linalg.norm(1)", "nowhere.linalg.norm"),
+        ("import nowhere.within", "nowhere.other()", "nowhere.within.other"),
+        ("from nowhere import cut", "cut(1, to=2)", "nowhere.cut"),
+        ("from torch.nowhere import cut as c", "c()", "torch.nowhere.cut"),
+        ("from .nowhere import cut", "cut()", "nowhere.cut"),
+        ("from . import cut", "cut()", "cut"),
+        ("from torch.nn import Linear, nowhere", "nowhere(Linear)", "torch.nn.nowhere"),
+        ("import math as m, nowhere", "nowhere(m.pi)", "nowhere"),
+    ],
+)
+def test_what_can_not_be_imported_fails_when_it_is_called(line: str, call: str, name: str) -> None:
+    run_text(f"{line}\nclass A(nn.Module):\n    pass\n")
+    with pytest.raises(ImportError, match=f"^{name.replace('.', '[.]')} is not here") as caught:
+        run_text(f"x = 1\n{line}\n{call}")
+    # Lines are where they were.
+    assert caught.traceback[-2].lineno == 2
+
+
+def test_an_import_with_another_way_out_takes_it() -> None:
+    text = "try:\n    import nowhere\nexcept ImportError:\n    nowhere = 3\n"
+    assert run_text(text)["nowhere"] == 3
+
+
+def test_python_finds_none_of_its_own_names_in_what_is_missing() -> None:
+    with pytest.raises(AttributeError, match="__wrapped__"):
+        _ = Missing("nowhere").__wrapped__

@@ -1,0 +1,219 @@
+r"""
+---
+title: Call Somebody's Model
+summary: What a model is given beside its tokens, and where its logits are.
+---
+
+Every language model turns tokens into logits, and each in its own way. The logits are a tensor, a
+field, a part of a pair or of a dictionary. nanoGPT gives all of them only with targets. Some must
+be told to be causal, or at which position the text begins.
+
+**In:** a model and tokens. **Out:** the logits, or an error that says how to call it. [Masks and
+documents](hidden_tokens.py) have a page of their own, and so have [caches](read_parts.py).
+"""
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from wrongline.verdicts import SaidError
+
+# What published code calls targets, a switch for the mask, and the place where a text begins.
+TARGETS = r"target|label|^y$"
+SWITCH = r"^(is_|use_)?(causal|causal_mask|autoregressive)$"
+BEGINNING = r"^(start|input|cur)_?pos$|^start_?pos|^offset$|^pos$"
+SECOND_TEXT = r"^(tgt|trg|target_ids|decoder_input(_id)?s)"
+
+# What it calls the longest text. A model, or its configuration, knows it.
+LENGTHS = (
+    "block_size context_length max_seq_len max_len max_position_embeddings n_positions n_ctx "
+    "seq_len max_seq_length max_sequence_length context_size sequence_length max_positions"
+).split()
+HOLDERS = ("config", "cfg", "args", "params", "hparams", "conf", "configuration")
+
+# No text of a test is longer. A leak within a chunk of 64 or of 128 tokens shows.
+LONGEST = 256
+
+
+class OtherCallError(SaidError):
+    r"""
+    ## It must be said how to call it
+    """
+
+
+def arguments_of(model: nn.Module) -> Mapping[str, inspect.Parameter]:
+    r"""
+    ## The arguments of `forward`, by their names
+    """
+    # What was compiled from a script has no signature of Python's.
+    try:
+        return inspect.signature(model.forward).parameters
+    except (ValueError, TypeError):
+        return {}
+
+
+def is_needed(parameter: inspect.Parameter) -> bool:
+    r"""
+    ## Must it be given?
+    """
+    open_end = (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return parameter.default is parameter.empty and parameter.kind not in open_end
+
+
+def switches(model: nn.Module) -> dict[str, bool]:
+    r"""
+    ## Switches that make it causal
+
+    They are off by default, as in PyTorch's kernel.
+    """
+    given = arguments_of(model).items()
+    return {name: True for name, one in given if one.default is False and re.search(SWITCH, name)}
+
+
+def beside(model: nn.Module, tokens: Tensor) -> dict[str, Any]:
+    r"""
+    ## What it is given beside its tokens
+    """
+    given: dict[str, Any] = dict(switches(model))
+    for name, one in list(arguments_of(model).items())[1:]:
+        # It begins at the beginning.
+        if is_needed(one) and re.search(BEGINNING, name):
+            given[name] = 0
+        # The tokens are their own targets. Nothing is trained: it only asks for all logits.
+        elif is_needed(one) and re.search(TARGETS, name):
+            given[name] = tokens
+    return given
+
+
+def refuse_two_texts(model: nn.Module) -> None:
+    r"""
+    ## An encoder and a decoder have two texts
+
+    With one for both, a decoder seems to see the future.
+    """
+    second = [name for name in arguments_of(model) if re.search(SECOND_TEXT, name)]
+    both = getattr(getattr(model, "config", None), "is_encoder_decoder", None)
+    needed = [name for name in second if is_needed(arguments_of(model)[name])]
+    if both or needed:
+        name = (second or ["decoder_input_ids"])[0]
+        raise OtherCallError(
+            "it has an encoder and a decoder: say which text the encoder reads, as in "
+            f"predict=lambda model, tokens: model(source[:len(tokens)], {name}=tokens).logits"
+        )
+
+
+def find_logits(output: Any) -> Any:
+    r"""
+    ## Find the logits in a result
+
+    As they are, in a field, in a dictionary, or the first tensor with three axes of a tuple: beside
+    them is a loss, which has none, or a cache.
+    """
+    # In a field of that name: so do the models of the transformers library.
+    found = getattr(output, "logits", output)
+
+    # Or in a dictionary.
+    if isinstance(found, dict):
+        found = found["logits"] if "logits" in found else [*found.values()]
+
+    # nanoGPT gives a pair: logits and loss. Others give the loss first.
+    if isinstance(found, tuple | list) and found:
+        fits = [one for one in found if isinstance(one, Tensor) and one.dim() == 3]
+        found = [*fits, found[0]][0]
+    return found
+
+
+def shaped(found: Any, tokens: Tensor) -> Any:
+    r"""
+    ## Logits in their usual shape
+
+    For a loss, some models put all positions into one row.
+    """
+    if isinstance(found, Tensor) and found.dim() == 2 and len(found) == tokens.numel() > 0:
+        return found.view(*tokens.shape, -1)
+    return found
+
+
+def logits_of(model: nn.Module, tokens: Tensor) -> Tensor:
+    r"""
+    ## Call the model
+
+    Tokens are `[batch_size, seq_len]`, and logits `[batch_size, seq_len, n_vocab]`.
+    """
+    refuse_two_texts(model)
+    # Models give tokens and targets a view, which a part of a longer text doesn't allow.
+    tokens = tokens.contiguous()
+    given = beside(model, tokens)
+    found = shaped(find_logits(model(tokens, **given)), tokens)
+
+    # Without targets, nanoGPT computes the logits of the last position alone.
+    if isinstance(found, Tensor) and found.dim() == 3 and found.shape[1] == 1 < tokens.shape[1]:
+        found = shaped(find_logits(model(tokens, tokens, **given)), tokens)
+
+    # Anything else must be said.
+    if not isinstance(found, Tensor) or found.dim() != 3 or found.shape[:2] != tokens.shape:
+        has = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
+
+        # The sentence says what there is, what is wanted, and what to do.
+        wanted = f"[{tokens.shape[0]}, {tokens.shape[1]}, n_vocab]"
+        raise OtherCallError(
+            f"the logits are {has}, not {wanted}: say by `predict` how to get them"
+        )
+    return found
+
+
+def said_length(model: nn.Module) -> int | None:
+    r"""
+    ## The longest text, as the model or its configuration says it
+    """
+    for part in model.modules():
+        holders = [part, *(getattr(part, name, None) for name in HOLDERS)]
+        # A configuration is an object or a dictionary.
+        for holder in holders:
+            known = holder if isinstance(holder, dict) else getattr(holder, "__dict__", {})
+            found = [known.get(name) for name in LENGTHS]
+            lengths = [one for one in found if type(one) is int and one > 1]
+            if lengths:
+                return min(lengths)
+    return None
+
+
+def own_lengths(model: nn.Module) -> list[int]:
+    r"""
+    ## Lengths to try, the longest first
+    """
+    most = min(said_length(model) or LONGEST, LONGEST)
+    return [most, *(one for one in (128, 64, 32, 16) if one < most)]
+
+
+def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A table of what follows what, and a model that gives a pair.
+
+    ### Exercises
+
+    ??? question "Your model returns `(loss, logits)`. What do you say?"
+        Nothing: the first tensor with three axes has the logits.
+
+    ??? question "Why is a model with an encoder and a decoder refused?"
+        It shifts the encoder's text and gives it to the decoder. So each logit depends on the whole
+        text, as it should, and a test would see the future.
+    """
+    tokens = torch.randint(n_vocab, (batch_size, seq_len))
+
+    class Pair(nn.Embedding):
+        def forward(self, tokens: Tensor) -> tuple[None, Tensor]:
+            r"""
+            From tokens, `[batch_size, seq_len]`, to a row of the table for each.
+            """
+            return None, super().forward(tokens)
+
+    # Both have their logits found.
+    models = [nn.Embedding(n_vocab, n_vocab), Pair(n_vocab, n_vocab)]
+    return logits_of(models[0], tokens), logits_of(models[1], tokens)

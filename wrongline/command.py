@@ -1,0 +1,246 @@
+r"""
+---
+title: From a Terminal
+summary: The command that tests an attention or a model, in a file or in a library.
+---
+
+```sh
+wrongline my_file.py:MyAttention
+wrongline my_file.py:MyModel --arguments "dict(n_vocab=64, d=32)"
+wrongline transformers:RoFormerForCausalLM
+```
+
+**In:** a class, or a function that makes a model, in a file or in an installed module. **Out:**
+what the [tests of an attention](attention_tests.py) or of [a whole model](language_model.py) say
+about it, with the line that a mistake is likely in. The exit status is 0 if nothing is wrong, 1 if
+something is, and 2 if the model can't be run; with `--strict` it is 3 if something wasn't tried.
+
+Its arguments, and the way to call an attention, [are guessed](guesses.py). (Sizes that stand above
+the class, and targets, are only where you [paste it](pasted.py).) What was guessed is printed, and
+`--arguments` says it better. A model reads three texts as long as it allows, but of 256 tokens at
+most.
+
+A class of the transformers library is made from a [tiny configuration](tiny.py).
+"""
+
+import argparse
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from wrongline.attention_tests import find_mistakes
+from wrongline.calling import logits_of, own_lengths
+from wrongline.guesses import SIZES, guess_arguments
+from wrongline.in_place import borrowed
+from wrongline.language_model import find_in_language_model
+from wrongline.pasted_models import best_way, is_model
+from wrongline.pasted_text import line_of, shown
+from wrongline.special_sizes import special_sizes
+from wrongline.tiny import tiny
+from wrongline.verdicts import ERROR, NOT_TRIED, Findings, Verdict
+
+Makes = Callable[..., nn.Module]
+
+
+def inside_a_package(path: Path) -> tuple[Path, str]:
+    r"""
+    ## The folder and the name by which a file is imported
+
+    A file of a package may import its neighbours by the package's name.
+    """
+    folder = path.resolve().parent
+    names = [path.stem]
+    # Each folder with that file belongs to the package.
+    while (folder / "__init__.py").exists():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(names)
+
+
+def load(name: str) -> Makes:
+    r"""
+    ## Find the class
+
+    `name` is that of a file or of a module, a colon, and that of a class or of a function that
+    makes a model.
+    """
+    # A colon can't be part of either.
+    place, _, wanted = name.rpartition(":")
+    if not place:
+        raise ValueError(f"say FILE:CLASS or MODULE:CLASS, not {name}")
+
+    # A file need not be anywhere in particular, but may import what lies beside it.
+    path = Path(place)
+    if path.suffix == ".py":
+        # The folder of the file comes first, as for a script, and that of its package.
+        folder, full = inside_a_package(path)
+        sys.path[:0] = dict.fromkeys([str(path.parent), str(folder)])
+        spec = importlib.util.spec_from_file_location(full, path)
+        module = importlib.util.module_from_spec(spec)
+        # What looks for its own module by name must find it.
+        sys.modules[full] = module
+        # Now the file runs. (Its package runs first.)
+        if "." in full:
+            importlib.import_module(full.rpartition(".")[0])
+        spec.loader.exec_module(module)
+    else:
+        # Whatever Python can import here.
+        module = importlib.import_module(place)
+
+    # A class that isn't there is an error that names both.
+    kind = getattr(module, wanted)
+    if not callable(kind):
+        raise ValueError(f"{wanted} in {place} is not a class, and no function that makes a model")
+    return kind
+
+
+def make(kind: Makes, arguments: str | None) -> nn.Module:
+    r"""
+    ## Make one of the class
+
+    An argument that has no default and no known name is an error that says so.
+    """
+    # What was said is a line of Python of your own, which may name what the file or module has.
+    if arguments:
+        return kind(**eval(arguments, dict(vars(sys.modules[kind.__module__]))))
+
+    # A class that names the class of its configuration is one of the transformers library.
+    config_class = getattr(kind, "config_class", None)
+    if config_class is not None:
+        # Two layers, a width of 32.
+        return kind(tiny(config_class, **special_sizes(config_class.model_type)))
+
+    # By their names, as on the page where code is pasted. What a configuration needs is known by
+    # what its file reads from it.
+    text = Path(inspect.getfile(kind)).read_text(encoding="utf-8")
+    guessed, unknown = guess_arguments(kind, text)
+    # Nobody can guess what this is.
+    if unknown:
+        raise ValueError(f"{kind.__name__} wants {unknown[0]}: say it by --arguments 'dict(...)'")
+
+    # What was guessed is shown, so that a wrong guess can be seen.
+    print(f"{kind.__name__}({', '.join(f'{n}={shown(v)}' for n, v in guessed.items())})")
+    return kind(**guessed)
+
+
+def texts_for(model: nn.Module) -> Tensor:
+    r"""
+    ## Texts for a model
+
+    Three texts as long as the model allows, but not longer than 256 tokens.
+    """
+    # Without the first three, which may be special.
+    for length in own_lengths(model):
+        tokens = torch.randint(3, SIZES["n_vocab"], (3, length))
+        # One that takes no such text is given a shorter one.
+        try:
+            with torch.no_grad(), borrowed(model):
+                logits_of(model.eval(), tokens)
+        except Exception:
+            continue
+        return tokens
+    # Its error is told by the tests.
+    return torch.randint(3, SIZES["n_vocab"], (3, 12))
+
+
+def examine(module: nn.Module, width: int, heads: int, **options: Any) -> Findings:
+    r"""
+    ## Test it
+
+    From the names of the tests that fail to sentences. Options are `skip` and `only`.
+    """
+    # An attention reads vectors, in one way or another. (One may have a table of positions.)
+    way, failed, _ = best_way(module, {}, width)
+    if way:
+        mask = f", mask {way.name}: {way.mask}" if way.name else ""
+        switch = f", {way.switch}=True" if way.switch else ""
+        print(f"an attention: {way.layout}, inputs: {way.inputs}{mask}{switch}")
+        return find_mistakes(module, heads, width, way, **options)
+
+    # A model reads tokens.
+    if is_model(module):
+        return find_in_language_model(module, texts_for(module), **options)
+
+    # It can't be called, and the first error says why.
+    return Findings([Verdict("runs", ERROR, failed)])
+
+
+def shown_by_line(found: Findings, kind: Makes) -> str:
+    r"""
+    ## The table, with likely lines
+
+    Where a mistake is likely to be mended. Other classes of the file have lines that look alike.
+    """
+    lines, first = inspect.getsourcelines(kind)
+    rows = found.table.splitlines()
+    for name, sentence in found.items():
+        line = line_of(sentence, "".join(lines))
+        if line:
+            at = next(
+                i for i, row in enumerate(rows) if row.startswith("* ") and f": {name}: " in row
+            )
+            rows[at] += f" (line {first + line - 1}?)"
+    return "\n".join(rows)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    r"""
+    ## The command
+    """
+    parser = argparse.ArgumentParser(prog="wrongline")
+
+    # One name is enough for most classes.
+    parser.add_argument("name", metavar="FILE:CLASS", help="or MODULE:CLASS")
+    parser.add_argument("--arguments", metavar="PYTHON", help="a dict, in place of guesses")
+    # An attention that was made by hand may have other sizes.
+    parser.add_argument("--heads", type=int, default=SIZES["heads"], help="of an attention")
+    parser.add_argument("--width", type=int, default=SIZES["d_model"], help="of an attention")
+    # What is asked, and how it is told.
+    parser.add_argument("--skip", nargs="*", default=[], metavar="TEST", help="tests to leave out")
+    parser.add_argument("--only", nargs="*", default=[], metavar="TEST", help="no other tests")
+    parser.add_argument("--strict", action="store_true", help="3 if something wasn't tried")
+    parser.add_argument("--json", action="store_true", help="the verdicts for a program")
+    parser.add_argument("--junit", metavar="FILE", help="write the verdicts as JUnit's XML")
+    said = parser.parse_args(arguments)
+
+    # The same weights each time.
+    torch.manual_seed(0)
+
+    # For a program nothing stands on the output but the verdicts.
+    aside = redirect_stdout(sys.stderr) if said.json else nullcontext()
+    # What is wrong with the command is told in a sentence.
+    try:
+        with aside:
+            kind = load(said.name)
+            module = make(kind, said.arguments)
+            found = examine(module, said.width, said.heads, skip=said.skip, only=said.only)
+    # Nothing was tested: that is another exit status than a test that fails.
+    except (ValueError, AttributeError, ImportError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    # The file or the class has a mistake of its own, or the arguments are not those of the class.
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+
+    # For programs: the verdicts, and the exit status.
+    if said.junit:
+        Path(said.junit).write_text(found.as_junit(said.name), encoding="utf-8")
+    if said.json:
+        print(found.as_json())
+        return found.status(said.strict)
+
+    # The last line says it in short.
+    print(shown_by_line(found, kind))
+    left = sum(one.kind == NOT_TRIED for one in found.verdicts)
+    what = f"{len(found)} of the tests fail" if found else "nothing is wrong"
+    print(f"{what}, {left} of {len(found.verdicts)} weren't tried")
+    return found.status(said.strict)

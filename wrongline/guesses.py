@@ -1,0 +1,203 @@
+r"""
+---
+title: Guess the Arguments of a Class
+summary: The names of arguments say what they are, and so do those that a configuration is read for.
+---
+
+Nobody who pastes an attention wants to fill in a form first. But to make one with 24 and 3 is a
+guess: which argument is the width, and which the number of heads? Most names tell. Other arguments
+have a default. The rest has to be said.
+
+**In:** a class that somebody else has written. **Out:** its arguments. Each guess is shown, and can
+be corrected [where the class is pasted](pasted.py). The [way](ways_to_call.py) in which the module
+is called is guessed, too.
+
+With a mask that is never used, the printed loss is
+[0.044](../results/mistakes.json#tables.mistakes.MaskUnused.printed). Many classes have a
+switch for their mask, and it is often off.
+"""
+
+import inspect
+import re
+from types import SimpleNamespace
+from typing import Any
+
+from torch import nn
+
+# What published code calls the width, the number of heads, and so on.
+NAMES = {
+    # The width of a position and, where only one is named, of what goes in and comes out.
+    "d_model": "d_model embed_dim n_embd emb_dim embed_size hidden_size dim d_embed embedding_dim "
+    "embd_dim d_in d_out in_dim out_dim input_dim output_dim width model_dim num_hiddens emb k d c",
+    # Heads, and the width of one of them.
+    "heads": "heads n_heads num_heads n_head nhead num_attention_heads nheads h",
+    # Heads may share their keys and values.
+    "key_heads": "key_heads n_kv_heads kv_heads num_kv_heads num_key_value_heads n_kv_head "
+    "num_kv_groups",
+    "d_k": "d_k d_v d_head head_dim head_size dim_head dim_k dim_v",
+    # The greatest length of a text, for which masks are made in advance.
+    "seq_len": "seq_len block_size context_length max_len max_seq_len n_ctx max_length "
+    "context_size sequence_length max_position_embeddings n_positions t",
+    # What only whole models have.
+    "n_vocab": "n_vocab vocab_size vocab n_tokens num_tokens ntoken tgt_vocab_size",
+    "n_layers": "n_layers n_layer num_layers num_hidden_layers depth n_blocks layers nlayers",
+    "d_ff": "d_ff ff_dim hidden_dim ffn_dim mlp_dim d_hidden d_hid dim_feedforward "
+    "intermediate_size",
+    "bias": "bias qkv_bias use_bias",
+    # A switch, and not the mask itself.
+    "causal": "causal is_causal mask masked use_mask autoregressive",
+}
+
+# Three heads of width 8: axes of different lengths can't change places unseen.
+SIZES: dict[str, Any] = {
+    "d_model": 24,
+    "heads": 3,
+    "key_heads": 1,
+    "d_k": 8,
+    # Longer than the text of the tests, as most masks are.
+    "seq_len": 16,
+    # A tiny model is as right or wrong as a large one.
+    "n_vocab": 19,
+    "n_layers": 2,
+    "d_ff": 32,
+    "bias": True,
+    "causal": True,
+}
+
+# Arguments that hold many others.
+CONFIGS = ("config", "cfg", "args", "hparams", "params", "conf")
+
+
+def meaning(name: str) -> str:
+    r"""
+    ## What an argument is
+
+    Empty, if its name says nothing.
+    """
+    # Any kind of dropout has the word in its name.
+    if "drop" in name.lower():
+        return "dropout"
+
+    # Capitals make no difference: some write “T” and “C”.
+    return next((one for one, names in NAMES.items() if name.lower() in names.split()), "")
+
+
+class Config(SimpleNamespace):
+    r"""
+    ## A configuration
+
+    Some read it as an object, some as a dictionary.
+    """
+
+    def __getitem__(self, name: str) -> Any:
+        r"""
+        As `config["n_head"]`; without it, the error is that of `config.n_head`.
+        """
+        return getattr(self, name)
+
+
+def config_of(cls: type, name: str, text: str) -> Config:
+    r"""
+    ## Make a configuration
+
+    Of what is read from it, wherever in the text: `config.n_head` or `cfg["n_head"]`.
+    """
+    # What nobody can guess has a default where the configuration is a class of the same file.
+    others = [one for one in cls.__init__.__globals__.values() if isinstance(one, type)]
+    defaults = {key: value for other in others for key, value in vars(other).items()}
+
+    # (A dictionary keeps the order, and each name once.)
+    read = dict.fromkeys(re.findall(rf"\b{name}(?:\.|\[[\"'])(\w+)", text))
+    sizes = SIZES | {"dropout": 0.1}
+    known = {one: sizes[meaning(one)] for one in read if meaning(one)}
+
+    # The sizes of the test go before defaults.
+    return Config(**{one: value for one, value in (defaults | known).items() if one in read})
+
+
+def guess_arguments(cls: type, text: str) -> tuple[dict[str, Any], list[str]]:
+    r"""
+    ## Guess the arguments of a class
+
+    And those that have no default and can't be guessed. `text` is the source, because a
+    configuration is known only by what is read from it.
+    """
+    # Dropout is on: some mistakes are there with dropout only.
+    sizes = SIZES | {"dropout": 0.1}
+    found: dict[str, Any] = {}
+    unknown = []
+    # `self` is no argument, and `*args` takes nothing that we know.
+    for name, parameter in list(inspect.signature(cls.__init__).parameters.items())[1:]:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        default = parameter.default
+        # The mask itself may have the name of the switch; only a switch is on or off by default.
+        known = meaning(name) != "causal" or isinstance(default, bool)
+        # A configuration holds many others.
+        if name in CONFIGS:
+            found[name] = config_of(cls, name, text)
+        # A name that says what it is. What has a default keeps it, but for the sizes of the test.
+        elif meaning(name) and known:
+            found[name] = sizes[meaning(name)]
+        # A default that can be typed is shown, too.
+        elif isinstance(default, int | float | str | None):
+            found[name] = default
+        # Without a default, it has to be said.
+        elif default is parameter.empty:
+            unknown.append(name)
+    return found, unknown
+
+
+def guess_constants(names: dict[str, Any]) -> dict[str, int]:
+    r"""
+    ## Guess the sizes that a text has above its classes
+
+    From the names of the text, such as `n_embd = 384`, to what they become.
+    """
+    # One or two letters may be anything there. What is no whole number is no size.
+    sizes = {name for name, one in names.items() if type(one) is int and len(name) > 2}
+    return {name: SIZES[meaning(name)] for name in sizes if meaning(name) in SIZES}
+
+
+def sizes_in(module: nn.Module, *said: dict[str, Any]) -> dict[str, int]:
+    r"""
+    ## The sizes that a module was made with
+
+    Of what was said, the last counts. The number of heads is 0 if nobody has said it.
+    """
+    # These two are needed.
+    found = {"d_model": SIZES["d_model"], "heads": 0}
+
+    # A number of heads may be nobody's argument, but the module remembers it.
+    for values in (vars(module), *said):
+        for name, value in values.items():
+            # A configuration holds many.
+            within = vars(value) if isinstance(value, Config) else {name: value}
+            found |= {meaning(n): v for n, v in within.items() if type(v) is int and meaning(n)}
+    return found
+
+
+def example() -> tuple[dict[str, Any], dict[str, Any]]:
+    r"""
+    ## Example
+
+    PyTorch's own attention, and a class with a configuration, from their names alone.
+
+    ### Exercises
+
+    ??? question "Why not four heads of width 4?"
+        Code that exchanges heads and features would give the same shapes.
+
+    ??? question "Why does a configuration have `n_embd`, when nobody has said that it does?"
+        The text reads `config.n_embd`. What is read must be there.
+
+    ??? question "Why is a switch such as `causal=False` guessed to be true?"
+        Without a mask, any attention would be told that it has none. You can say that it's off.
+    """
+    # Width, heads, dropout and bias are known by their names. The others keep their defaults.
+    found, _ = guess_arguments(nn.MultiheadAttention, "")
+
+    # Of a configuration, the text of the class says what is read: here three heads, and a width for
+    # all of them.
+    config = config_of(nn.MultiheadAttention, "config", "config.n_embd // config.n_head")
+    return found, vars(config)

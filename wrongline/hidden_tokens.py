@@ -1,0 +1,174 @@
+r"""
+---
+title: Hidden Tokens of a Model
+summary: A token that a mask hides, or that belongs to another document, must not matter.
+---
+
+Texts of different lengths share a batch, and padding fills the short ones. Short documents share a
+text. Both times a model is told what it may not look at, and nothing crashes if it looks: it gives
+other logits, and that is all. So the hidden tokens are replaced by other ones. No logit of another
+token may change.
+
+That holds for any kind of positions, so nothing is compared with a text that has no padding. A mask
+can mean two things: one shows, or one hides. It is wrong only if it hides in neither of them.
+
+**In:** [what is tested](whole.py#Whole). **Out:** a sentence that says what is wrong, or nothing.
+"""
+
+import re
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from wrongline.calling import arguments_of, beside, find_logits, is_needed
+from wrongline.model_tests import other_tokens
+from wrongline.places import place_of
+from wrongline.verdicts import NotTried, told
+from wrongline.whole import Whole
+
+PADDING = r"^(attention|padding|pad|key_padding|src_key_padding)_?mask$|^mask$"
+DOCUMENTS = r"^(doc|docs|documents?|segments?|seq|sequence|packed|sample)(_?ids?)?$"
+
+
+def argument_like(model: nn.Module, pattern: str) -> str:
+    r"""
+    ## The first argument with such a name
+    """
+    names = [*arguments_of(model)][1:]
+    return next((name for name in names if re.search(pattern, name)), "")
+
+
+def changes(
+    whole: Whole, call: Callable[[Tensor], Tensor], hidden: Tensor
+) -> tuple[int, int] | None:
+    r"""
+    ## The first place that depends on hidden tokens
+
+    `hidden` is true where a token is, `[batch_size, seq_len]`.
+    """
+    inputs = whole.inputs
+    logits = call(inputs)
+    other = call(torch.where(hidden, other_tokens(inputs), inputs))
+    # What a hidden token says itself doesn't matter.
+    return place_of(
+        other.masked_fill(hidden.unsqueeze(-1), 0.0), logits.masked_fill(hidden.unsqueeze(-1), 0.0)
+    )
+
+
+def padding_is_hidden(whole: Whole) -> str:
+    r"""
+    ## Does padding matter?
+
+    On the left of half of the sequences, where it comes before the text.
+    """
+    name = argument_like(whole.model, PADDING)
+    if not whole.is_called_as_usual:
+        return NotTried("`predict` says how the model is called, and nobody how padding is hidden")
+    if not name:
+        return NotTried("no argument of `forward` looks like a mask for padding")
+    inputs = whole.inputs
+    if inputs.shape[1] < 4:
+        return NotTried("the texts are too short for padding")
+    hidden = torch.zeros_like(inputs, dtype=torch.bool)
+    hidden[::2, :2] = True
+    failed = ""
+    wrong = ""
+    # As whole numbers, and as true and false: one that shows, and one that hides.
+    for mask in ((~hidden).long(), ~hidden, hidden, hidden.long()):
+
+        def call(tokens: Tensor, mask: Tensor = mask) -> Tensor:
+            return find_logits(model(tokens, **beside(model, tokens), **{name: mask}))
+
+        with whole.rough() as model:
+            try:
+                place = changes(whole, call, hidden)
+            except Exception as error:
+                failed = failed or told(error)
+                continue
+        if place is None:
+            return ""
+        wrong = wrong or (
+            f"with `{name}`, tokens that it hides change the logits of sequence {place[0]} at "
+            f"position {place[1]}: the mask is not used, or gives no numbers"
+        )
+    # A mask of another shape, for queries and keys, is a matter of its author.
+    if not wrong or failed and not re.search("padding|attention", name):
+        return NotTried(f"padding by `{name}`: {failed}")
+    return wrong
+
+
+def documents_are_apart(whole: Whole) -> str:
+    r"""
+    ## Do documents matter to each other?
+
+    Two of them share each text. The first becomes another.
+    """
+    name = argument_like(whole.model, DOCUMENTS)
+    if not whole.is_called_as_usual:
+        return NotTried("`predict` says how the model is called, and nobody where documents end")
+    if not name or is_needed(arguments_of(whole.model)[name]):
+        return NotTried("no argument of `forward` looks like numbers of documents")
+    inputs = whole.inputs
+    middle = inputs.shape[1] // 2
+    if not middle:
+        return NotTried("the texts are too short for two documents")
+    numbers = (torch.arange(inputs.shape[1], device=inputs.device) >= middle).long()
+    numbers = numbers.expand(inputs.shape)
+
+    def call(tokens: Tensor) -> Tensor:
+        return find_logits(model(tokens, **beside(model, tokens), **{name: numbers}))
+
+    with whole.rough() as model:
+        try:
+            place = changes(whole, call, numbers == 0)
+        except Exception as error:
+            return NotTried(f"documents by `{name}`: {told(error)}")
+    if place is None:
+        return ""
+    return (
+        f"with `{name}`, tokens of the first document change the logits of the second in sequence "
+        f"{place[0]} at position {place[1]}: documents are mixed"
+    )
+
+
+HIDDEN_TESTS = (padding_is_hidden, documents_are_apart)
+
+
+def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[str, str]:
+    r"""
+    ## Example
+
+    A running sum that obeys its mask, and one that doesn't.
+
+    ### Exercises
+
+    ??? question "Why is the text with padding not compared with the text alone?"
+        With padding on the left, each token has another position, unless somebody counts anew. That
+        is no mistake of the mask.
+
+    ??? question "Why are a mask that shows and one that hides both tried?"
+        Nothing in a signature says which is meant. A mask that hides in one of them is right.
+    """
+
+    class Sums(nn.Embedding):
+        def forward(self, tokens: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+            r"""
+            From tokens, `[batch_size, seq_len]`, to sums of rows.
+            """
+            x = super().forward(tokens)
+            if attention_mask is not None:
+                x = x * attention_mask.unsqueeze(-1)
+            return x.cumsum(1)
+
+    class Ignores(Sums):
+        def forward(self, tokens: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+            r"""
+            The shapes are those of the right one.
+            """
+            return super().forward(tokens)
+
+    tokens = torch.randint(n_vocab, (batch_size, seq_len))
+    right = Whole(Sums(n_vocab, n_vocab), tokens, tokens)
+    wrong = Whole(Ignores(n_vocab, n_vocab), tokens, tokens)
+    return padding_is_hidden(right), padding_is_hidden(wrong)

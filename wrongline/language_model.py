@@ -1,0 +1,148 @@
+r"""
+---
+title: Test Your Language Model
+summary: One call for a whole model, and one for a training step; mistakes are named.
+---
+
+```python
+check_language_model(model, tokens)
+```
+
+**In:** a model that gives logits, and a few sequences of tokens, `[batch_size, seq_len]`. **Out:**
+nothing, if all is right; else an `AssertionError` that says what is wrong. A model of the
+transformers library goes in as it is, so does nanoGPT with its pair of logits and loss, and so
+does a plain module. Leave yours on its device and in its precision: it is tested [in
+place](in_place.py), [with 32 bits](undisturbed.py), and everything of it is put back.
+
+Texts of 12 tokens don't show a leak within a chunk of 64. So two more are made, as long as the
+model allows, up to 256 tokens, and the length is told. It takes 60 calls at most.
+
+From a terminal, [a command](command.py) does the same:
+
+```sh
+wrongline transformers:RoFormerForCausalLM
+wrongline my_file.py:MyModel
+```
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from wrongline.cache_tests import CACHE_TESTS
+from wrongline.hidden_tokens import HIDDEN_TESTS
+from wrongline.model_tests import MODEL_TESTS
+from wrongline.training_tests import TRAINING_TESTS
+from wrongline.undisturbed import undisturbed
+from wrongline.verdicts import Findings, complain
+from wrongline.weights_used import every_weight_is_used
+from wrongline.whole import Whole, run_tests
+
+# All that a model can be asked without knowing its inside.
+ALL_TESTS = (*MODEL_TESTS, *HIDDEN_TESTS, *CACHE_TESTS, every_weight_is_used)
+
+
+def find_in_language_model(
+    model: nn.Module,
+    tokens: Tensor,
+    skip: Collection[str] = (),
+    only: Collection[str] = (),
+    **options: Any,
+) -> Findings:
+    r"""
+    ## Find what is wrong
+
+    From the names of the tests that fail to sentences; its `table` has [all
+    verdicts](verdicts.py), also those on what is unusual, and what wasn't tried. `skip` and `only`
+    are names of tests. Say what is unusual about your model:
+
+    * “predict” calls it, if its logits can't be found: from the model and tokens to logits
+    * “read” gives the logits of a text that is read with a cache, in a list of parts
+    * “shifted” gives the logits if all positions are larger by a number; it is for models that
+      should know distances only
+    """
+    # Wherever the model is, and whatever is set. No gradient is needed, so nothing is kept for one.
+    with torch.no_grad(), undisturbed(model) as device, device:
+        tokens = tokens.to(device)
+
+        # The tests ask nothing of targets.
+        whole = Whole(model, tokens, tokens, **options)
+        return run_tests(ALL_TESTS, whole, skip=skip, only=only)
+
+
+def check_language_model(model: nn.Module, tokens: Tensor, **options: Any) -> None:
+    r"""
+    ## Check your language model
+
+    The options are those of [find_in_language_model](language_model.py#find_in_language_model).
+    """
+    # An empty dictionary is no complaint.
+    complain(find_in_language_model(model, tokens, **options))
+
+
+def find_in_training_step(
+    model: nn.Module,
+    inputs: Tensor,
+    targets: Tensor,
+    skip: Collection[str] = (),
+    only: Collection[str] = (),
+    **options: Any,
+) -> Findings:
+    r"""
+    ## Find what is wrong with a training step
+
+    The options are those of [Whole](whole.py#Whole): `make_step` gets a model, and gives a function
+    that makes one step on inputs and targets, and `loss` is your loss of logits and targets.
+    """
+    # Here gradients are needed: it is about them.
+    with undisturbed(model) as device:
+        # A batch may still be on the CPU, as the data gives it.
+        whole = Whole(model, inputs.to(device), targets.to(device), **options)
+
+        # The batch is looked at first, then the loss, then steps.
+        return run_tests(TRAINING_TESTS, whole, skip=skip, only=only)
+
+
+def check_training_step(model: nn.Module, inputs: Tensor, targets: Tensor, **options: Any) -> None:
+    r"""
+    ## Check your training step
+
+    The options are those of
+    [find_in_training_step](language_model.py#find_in_training_step).
+    """
+    complain(find_in_training_step(model, inputs, targets, **options))
+
+
+def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[str, str]:
+    r"""
+    ## Example
+
+    A table of what follows what passes. With the next token's row added, it doesn't.
+
+    ### Exercises
+
+    ??? question "Your model passes, and its loss is still too good. What is left?"
+        The data and the loss: `check_training_step` looks at both. Or a leak that
+        begins later than the texts end.
+
+    ??? question "Why at least two sequences, and why different ones?"
+        A model that mixes up the sequences of a batch shows it with two, and a copy of a sequence
+        would hide it.
+
+    ??? question "Which mistake can `check_language_model` not find?"
+        A wrong scale, for instance: such a model is another good model. [Check its
+        attention](attention_tests.py), which is compared with the formula.
+    """
+    # Different sequences, of random tokens.
+    tokens = torch.randint(n_vocab, (batch_size, seq_len))
+    table = nn.Embedding(n_vocab, n_vocab)
+
+    # No error: it looks at one token at a time.
+    check_language_model(table, tokens)
+
+    # What stands at the next position is added: the mistake is in how it is called.
+    return find_in_language_model(
+        table, tokens, predict=lambda model, x: model(x) + model(x).roll(-1, dims=1)
+    )

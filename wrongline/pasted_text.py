@@ -1,0 +1,217 @@
+r"""
+---
+title: Read a Pasted Text
+summary: What classes a pasted text defines, and in which of its lines a mistake is likely.
+know: run_pasted.py
+---
+
+**In:** a text that somebody has pasted, and a sentence about what is wrong. **Out:** the classes of
+the text, and the number of a line. [Another page](pasted.py) tests them.
+
+A test finds a mistake by numbers. It knows nothing of lines. So the line is guessed: where the
+scale is wrong, we look for a root, and where the mask leaks, for what fills it in. An error of the
+text itself has a line that Python tells.
+
+With a mask that is never used, the printed loss is
+[0.044](../results/mistakes.json#tables.mistakes.MaskUnused.printed), and one line was to be
+looked at.
+"""
+
+import ast
+import re
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from wrongline.guesses import Config
+from wrongline.run_pasted import FILE, run_text
+
+# Words of a finding, and what its line looks like: the likeliest first.
+PLACES = (
+    # The scores and their softmax.
+    (r"divided|scale|multiplied", (r"sqrt|\*\*\s*-?\(?\s*0?\.5", r"scale")),
+    (r"softmax is over", (r"softmax",)),
+    # Dropout by a function comes before a layer: the layer knows whether the model trains.
+    (r"dropout", (r"F\.dropout", r"dropout\w*\(")),
+    (r"after the softmax|hidden scores", (r"masked_fill|where\(", r"\* *mask")),
+    # Views, and the projections before them.
+    (r"split by a view|heads, not", (r"\.(view|reshape)\(",)),
+    (r"merged by a view", (r"\.(view|reshape)\(",)),
+    (r"one projection", (r"\b(q|k|v|query|keys?|values?)\w*\s*=\s*self\.",)),
+    # The mask last, since its words are in many sentences.
+    (
+        r"mask|later inputs|future|see itself",
+        (r"masked_fill|where\(|\+ *mask", r"mask *=", r"softmax"),
+    ),
+    # What a softmax by hand does with a large number.
+    (r"NaN|infinite", (r"-?inf\b", r"softmax", r"exp\(")),
+)
+
+
+def classes_in(names: dict[str, Any], text: str) -> list[str]:
+    r"""
+    ## The modules that it defines
+
+    The one to test comes first: an attention by its name, else the one that puts the others
+    together. Of several the last.
+    """
+    # Only classes that were made by the text itself, none that it has imported.
+    found = [
+        # Each of them has the name of the module in which it was made.
+        name
+        for name, one in names.items()
+        if isinstance(one, type) and issubclass(one, nn.Module) and one.__module__ == "pasted"
+    ]
+    # What another class mentions is a part of it.
+    bodies = [one for one in ast.parse(text).body if isinstance(one, ast.ClassDef)]
+
+    # A class may mention itself, in `super(Name, self)`.
+    # That doesn't make it a part.
+    parts = {
+        one.id
+        for body in bodies
+        for one in ast.walk(body)
+        # A name that is read there.
+        if isinstance(one, ast.Name) and one.id != body.name
+    }
+
+    # First the names that say it, then what is no part of anything.
+    # The sort keeps the order otherwise.
+    return sorted(
+        reversed(found), key=lambda name: ("attention" not in name.lower(), name in parts)
+    )
+
+
+def line_of(sentence: str, text: str) -> int | None:
+    r"""
+    ## The line that a mistake is likely in
+
+    None, if nothing in the text looks like it.
+    """
+    # Words in a comment are no code.
+    lines = [line.partition("#")[0] for line in text.split("\n")]
+
+    # A matrix that is never used has a name, and a line that makes it.
+    if unused := re.search(r"no gradient comes to (?:\w+\.)*?(\w+)\.weight", sentence):
+        patterns: tuple[str, ...] = (rf"self\.{unused[1]}\s*=",)
+    else:
+        # The first words that fit decide. A sentence that nothing fits has no line.
+        patterns = next((one for words, one in PLACES if re.search(words, sentence)), ())
+
+    # Of several lines the last one: a constructor comes before `forward`.
+    for pattern in patterns:
+        # Lines are counted from one, as in an editor.
+        fits = [at for at, line in enumerate(lines, 1) if re.search(pattern, line)]
+        if fits:
+            return fits[-1]
+    return None
+
+
+def failed_line(error: BaseException) -> int | None:
+    r"""
+    ## The line of an error
+
+    The innermost one of what was pasted.
+    """
+    # A text that can't be read was never run.
+    if isinstance(error, SyntaxError):
+        return error.lineno
+
+    # From the outermost call to the innermost one.
+    lines = []
+
+    # An error knows the calls that led to it.
+    trace = error.__traceback__
+    while trace:
+        # Other files have lines, too.
+        if trace.tb_frame.f_code.co_filename == FILE:
+            lines.append(trace.tb_lineno)
+        # One call further in.
+        trace = trace.tb_next
+    return lines[-1] if lines else None
+
+
+def value_of(text: str) -> Any:
+    r"""
+    ## What somebody typed for an argument
+
+    A number, true or false; `n_head=3, n_embd=24` is a configuration; anything else is a text.
+    """
+    # Numbers and texts only. Nothing is run here, unlike with `eval`.
+    try:
+        # As they would stand in a call.
+        if re.match(r"\w+\s*=", text):
+            call = ast.parse(f"Config({text})", mode="eval").body
+            # Each of them by the same rule.
+            return Config(**{one.arg: ast.literal_eval(one.value) for one in call.keywords})
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        # A word without quotes: the name of an activation, for example.
+        return text
+
+
+def shown(value: Any) -> str:
+    r"""
+    ## An argument as it is shown
+    """
+    # Anything as it would be typed.
+    return (
+        # A configuration by what is in it.
+        ", ".join(f"{k}={v!r}" for k, v in vars(value).items())
+        if isinstance(value, Config)
+        else repr(value)
+    )
+
+
+# Two mistakes that are often copied together: no mask, and the root of the whole width.
+COPIED = """
+class SelfAttention(nn.Module):
+    def __init__(self, embed_size, heads):
+        super().__init__()
+        self.heads = heads
+        self.embed_size = embed_size
+        self.queries = nn.Linear(embed_size, embed_size)
+        self.keys = nn.Linear(embed_size, embed_size)
+        self.values = nn.Linear(embed_size, embed_size)
+        self.fc_out = nn.Linear(embed_size, embed_size)
+
+    def forward(self, x):
+        b, t, _ = x.shape
+        q, k, v = (f(x).view(b, t, self.heads, -1) for f in (self.queries, self.keys, self.values))
+        energy = torch.einsum("nqhd,nkhd->nhqk", q, k)
+        attention = torch.softmax(energy / self.embed_size ** 0.5, dim=3)
+        return self.fc_out(torch.einsum("nhql,nlhd->nqhd", attention, v).flatten(2))
+"""
+
+
+def example(
+    batch_size: int = 3, heads: int = 2, d_k: int = 5, seq_len: int = 7
+) -> tuple[Tensor, int | None]:
+    r"""
+    ## Example
+
+    The class of a text, called; and the line of its scale.
+
+    ### Exercises
+
+    ??? question "Why does the pasted class not need its imports?"
+        Most people copy a class without the first lines of its file, so they are there already.
+
+    ??? question "Why is a line only “likely”?"
+        A mistake is found by its numbers. That its line has a square root in it is a guess.
+
+    ??? question "Why the last of several lines that fit?"
+        A constructor makes what `forward` uses, and it comes first. Most mistakes are in `forward`.
+    """
+    # The text defines one class.
+    names = run_text(COPIED)
+    (name,) = classes_in(names, COPIED)
+
+    # It is made and called like any other class.
+    # Its shapes are right, as those of nearly all mistakes.
+    x = torch.randn(batch_size, seq_len, heads * d_k)
+    output = names[name](heads * d_k, heads)(x)
+
+    # Line 16 of the text, the one with the root.
+    return output, line_of("the scores are divided by the root of the whole width", COPIED)

@@ -1,0 +1,311 @@
+r"""
+---
+title: Read a Text in Parts
+summary: How any model with a cache is given a text piece by piece, as when it writes.
+---
+
+**In:** a model. **Out:** the ways in which it may read with a cache: functions that are given the
+parts of a text, and give logits for each. The [tests of a cache](cache_tests.py) compare them with
+those of the text as a whole.
+
+A cache goes from call to call in one of four ways, and the names of the arguments tell which. It
+comes back with the logits and goes into the next call. It is a dictionary or a list that the call
+fills. It stays in the module, which has a switch for it. Or it stays there, and each call is told
+at which position its tokens begin.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from wrongline.calling import (
+    arguments_of,
+    beside,
+    find_logits,
+    is_needed,
+)
+from wrongline.in_place import borrowed
+from wrongline.whole import Whole
+
+# What a cache is called, as an argument and as a field of the result. (Release 5.24 of the library
+# says `cache` where it said `past_key_values` or `cache_params`, and still understands both.)
+CACHES = ("cache", "past_key_values", "cache_params", "state")
+
+# What other code calls it, the wish for one, the place of a part, and how a module is emptied.
+LIKE = r"past|cache|^kv|state|^mem"
+NOT_LIKE = r"^(use|return|output|enable)_|position|length|mask|size|offset"
+WISHES = r"^(use|return|enable)_?.*(cache|past|state|present|kv)"
+OFFSET = r"^(start|input|cur)_?pos|^(pos(ition)?_)?offset$|^past_len"
+EMPTY = r"^(reset|clear|empty)(_|$)"
+
+Read = Callable[[nn.Module, list[Tensor]], list[Tensor]]
+
+
+class NoCacheError(ValueError):
+    r"""
+    ## It has no cache of this kind
+    """
+
+
+class LaterCallError(Exception):
+    r"""
+    ## A call with something in the cache has failed
+
+    Its cause is the error of the model.
+    """
+
+
+def likely_names(model: nn.Module) -> tuple[list[str], dict[str, bool], str]:
+    r"""
+    ## Arguments of a cache
+
+    Names that may hold it, wishes for one, and the name of an offset, if there is one.
+    """
+    others = dict([*arguments_of(model).items()][1:])
+    wishes = {name: True for name in others if re.search(WISHES, name)}
+    named = [name for name in CACHES if name in others]
+    like = [name for name in others if re.search(LIKE, name) and not re.search(NOT_LIKE, name)]
+    held = [name for name in dict.fromkeys(named + like) if name not in wishes]
+    # A model around another one passes on what it is given.
+    if not held and any(one.kind is one.VAR_KEYWORD for one in others.values()):
+        held = ["cache"]
+        wishes = {"use_cache": True} | wishes
+    offset = next((name for name in others if re.search(OFFSET, name)), "")
+    return held, wishes, offset
+
+
+def cache_in(result: Any, name: str) -> tuple[str, Any]:
+    r"""
+    ## The cache in a result, and its name there
+    """
+    # A result may have one cache under several names. First come those that the model takes.
+    if isinstance(result, dict):
+        like = [one for one in result if re.search(LIKE, str(one))]
+        given = [one for one in (name, *CACHES, *like) if result.get(one) is not None]
+        return (given[0], result[given[0]]) if given else ("", None)
+    # Beside the logits, the cache comes last. Some have None there for a loss that isn't asked for.
+    if type(result) in (tuple, list):
+        others = [one for one in result if one is not None and one is not find_logits(result)]
+        return ("", others[-1]) if others else ("", None)
+    given = [one for one in (name, *CACHES) if getattr(result, one, None) is not None]
+    return (given[0], getattr(result, given[0])) if given else ("", None)
+
+
+def next_call(call: Callable[[], Any], number: int) -> Any:
+    r"""
+    ## Call it with what was read
+
+    The first call is a guess. If a later one fails, the model's cache does.
+    """
+    if not number:
+        return call()
+    try:
+        return call()
+    except Exception as error:
+        raise LaterCallError from error
+
+
+def returned(name: str, wishes: dict, offset: str, model: nn.Module, parts: list) -> list[Tensor]:
+    r"""
+    ## The cache comes back with the logits
+    """
+    taken = arguments_of(model)
+    cache: dict[str, Any] = {}
+    said = []
+    n_read = 0
+    for number, part in enumerate(parts):
+        # The first call is given no cache, and makes one.
+        place = {offset: n_read} if offset else {}
+        given = beside(model, part) | wishes | place | cache
+        result = next_call(partial(model, part, **given), number)
+        there, kept = cache_in(result, name)
+        # A model without one would be told each part alone.
+        if kept is None:
+            raise NoCacheError(f"nothing comes back for `{name}`")
+        # It goes by the name of an argument.
+        cache = {there if there in taken or name not in taken else name: kept}
+        if not next(iter(cache)):
+            cache = {name: kept}
+        said.append(find_logits(result))
+        n_read += part.shape[1]
+    return said
+
+
+def filled(
+    name: str, make: Callable, wishes: dict, offset: str, model: nn.Module, parts: list
+) -> list[Tensor]:
+    r"""
+    ## The call fills a dictionary or a list
+    """
+    cache = make()
+    said = []
+    n_read = 0
+    for number, part in enumerate(parts):
+        place = {offset: n_read} if offset else {}
+        given = beside(model, part) | wishes | place | {name: cache}
+        result = next_call(partial(model, part, **given), number)
+        if not cache:
+            raise NoCacheError(f"`{name}` stays empty")
+        said.append(find_logits(result))
+        n_read += part.shape[1]
+    return said
+
+
+def empty(model: nn.Module) -> bool:
+    r"""
+    ## Empty the cache of a module
+
+    True, if it or its parts have a method for that.
+    """
+    done = False
+    for part in model.modules():
+        names = [name for name in dir(type(part)) if re.search(EMPTY, name)]
+        for method in (getattr(part, name) for name in names):
+            # `reset_parameters` is about weights.
+            if "param" in method.__name__ or not callable(method):
+                continue
+            if not any(map(is_needed, inspect.signature(method).parameters.values())):
+                method()
+                done = True
+        if done:
+            break
+    return done
+
+
+def contents(model: nn.Module) -> dict[str, Any]:
+    r"""
+    ## What the modules hold that looks like a cache
+    """
+    return {
+        f"{path}.{name}": (id(one), one._version if isinstance(one, Tensor) else 0)
+        for path, part in model.named_modules()
+        for name, one in [*vars(part).items(), *part.named_buffers(recurse=False)]
+        if re.search(LIKE, name)
+    }
+
+
+def in_module(wishes: dict, offset: str, model: nn.Module, parts: list) -> list[Tensor]:
+    r"""
+    ## The cache stays in the module
+    """
+    said = []
+    n_read = 0
+    with borrowed(model):
+        can_be_emptied = empty(model)
+        before = contents(model)
+        for number, part in enumerate(parts):
+            place = {offset: n_read} if offset else {}
+            given = beside(model, part) | wishes | place
+            said.append(find_logits(next_call(partial(model, part, **given), number)))
+            # What nothing is kept for is no cache.
+            if not number and not can_be_emptied and contents(model) == before:
+                raise NoCacheError("the module keeps nothing")
+            n_read += part.shape[1]
+    return said
+
+
+def ways_to_read(model: nn.Module) -> Iterator[Read]:
+    r"""
+    ## All ways in which a model may read with a cache
+    """
+    held, wishes, offset = likely_names(model)
+    # If it wants to know where a part begins, that is the likelier way.
+    for place in dict.fromkeys((offset, "")):
+        for name in held:
+            yield partial(returned, name, wishes, place)
+            yield partial(filled, name, dict, wishes, place)
+            yield partial(filled, name, list, wishes, place)
+        if wishes and not held or place:
+            yield partial(in_module, wishes, place)
+
+
+def read_parts(model: nn.Module, parts: list[Tensor]) -> Tensor | None:
+    r"""
+    ## Read with a cache
+
+    Logits of all tokens in the first way that it can be read, or None if the model has no cache.
+    """
+    for read in ways_to_read(model):
+        try:
+            return torch.cat(read(model, parts), dim=1)
+        except Exception:
+            continue
+    return None
+
+
+def read_by(whole: Whole, model: nn.Module, lengths: list[int]) -> Tensor | None:
+    r"""
+    ## Read parts of given lengths
+    """
+    # The text is cut along its second axis.
+    parts = [part.contiguous() for part in whole.inputs.split(lengths, dim=1)]
+
+    # You know how your model is called.
+    return whole.read(model, parts) if whole.read else read_parts(model, parts)
+
+
+class Counts(nn.Embedding):
+    r"""
+    ## A model with a cache
+
+    It adds up the rows of all tokens so far. What it remembers is the sum.
+    """
+
+    def forward(
+        self, tokens: Tensor, use_cache: bool = False, state: Tensor | None = None
+    ) -> "Counts.Output":
+        r"""
+        ### Logits and a cache
+
+        From tokens, `[batch_size, seq_len]`, to a row of logits for each, and the sum of all rows,
+        which is for the next call.
+        """
+        sums = super().forward(tokens).cumsum(dim=1)
+
+        # What was read before counts, too.
+        if state is not None:
+            sums = sums + state
+        return Counts.Output(sums, sums[:, -1:])
+
+    class Output:
+        r"""
+        ### Both together
+        """
+
+        def __init__(self, logits: Tensor, state: Tensor) -> None:
+            r"""
+            * `logits` are for the next tokens, and `state` is for the next call
+            """
+            # By these names they are found.
+            self.logits = logits
+            self.state = state
+
+
+def example(batch_size: int = 3, seq_len: int = 7, n_vocab: int = 11) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    In parts of two tokens and of five, and at once. Both give the same logits.
+
+    ### Exercises
+
+    ??? question "Why is an error in reading no failure of the test?"
+        A model that refuses several tokens at once says so, loudly. The mistakes here are silent.
+    """
+    # Random tokens: what counts is that both ways agree.
+    tokens = torch.randint(n_vocab, (batch_size, seq_len))
+    whole = Whole(Counts(n_vocab, n_vocab), tokens, tokens)
+
+    # The cache goes from the first call into the second.
+    found = read_by(whole, whole.model, [2, seq_len - 2])
+    # None would mean that there is no cache.
+    assert found is not None
+
+    # Nothing was read before.
+    at_once = whole.model(tokens).logits
+    return found, at_once

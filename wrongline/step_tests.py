@@ -1,0 +1,378 @@
+r"""
+---
+title: Test Your Training Step
+summary: One step beside the plain one, on the same batch, with the mistake named.
+---
+
+```python
+check_training_step(model, inputs, targets, make_step=make_step)
+```
+
+**In:** a model, a batch, and a function that gets a model and gives your step: a function that is
+called with inputs and targets. **Out:** nothing, if all is right; else an `AssertionError` that
+names the mistake. The [call](language_model.py#check_training_step) is on the page of all calls.
+
+A step can be wrong, and its loss falls all the same: gradients of parts that are added up and not
+averaged, a clipping that comes after the optimizer, weights that no optimizer knows. These three
+passed our own tests until somebody tried. So here we look at the gradients *at the moment at which
+the optimizer uses them*, and compare them with those of one plain backward pass of the mean loss.
+Which optimizer it is, and with which learning rate, doesn't matter.
+"""
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from wrongline.calling import arguments_of
+from wrongline.comparison import NEAR, off
+from wrongline.in_place import borrowed
+from wrongline.loss_names import Loss, other_losses
+from wrongline.steps import steps_of
+from wrongline.verdicts import NotTried, Unusual
+from wrongline.whole import Whole, cross_entropy, quiet
+
+
+def is_left_out(targets: Tensor) -> Tensor:
+    r"""
+    ## Which targets are left out of the loss
+
+    Those below zero. PyTorch's loss leaves out -100: the prompt of a dialogue, or padding.
+    """
+    return targets < 0
+
+
+def copies(whole: Whole) -> bool:
+    r"""
+    ## Are the targets the inputs?
+
+    But for those that are left out.
+    """
+    left = is_left_out(whole.targets)
+    return bool(((whole.targets == whole.inputs) | left).all() and not left.all())
+
+
+def shifts_inside(whole: Whole) -> bool:
+    r"""
+    ## Is the shift in the model?
+
+    All models of the transformers library are given the text as its own `labels`, and shift them.
+    The loss that such a model gives tells, or else the gradient that a step uses.
+    """
+    if "inside" not in whole.known:
+        whole.known["inside"] = copies(whole) and (model_shifts(whole) or step_shifts(whole))
+    return whole.known["inside"]
+
+
+def shifted(logits: Tensor, targets: Tensor) -> Tensor:
+    r"""
+    ### The loss with the shift in it
+    """
+    return cross_entropy(logits[:, :-1], targets[:, 1:])
+
+
+def model_shifts(whole: Whole) -> bool:
+    r"""
+    ### By the loss that the model gives
+    """
+    names = [name for name in [*arguments_of(whole.model)][1:] if name in ("labels", "targets")]
+    for name in names:
+        with whole.rough() as model:
+            result = model(whole.inputs, **{name: whole.targets})
+            loss = result.get("loss") if isinstance(result, dict) else getattr(result, "loss", None)
+            expected = shifted(whole.predict(model, whole.inputs), whole.targets)
+            if isinstance(loss, Tensor) and off(loss.detach(), expected.detach()) < NEAR:
+                return True
+    return False
+
+
+def step_shifts(whole: Whole) -> bool:
+    r"""
+    ### By the gradient that a step uses
+    """
+    with whole.rough(training=True) as model:
+        gradients = plain(whole, model, shifted)
+        with steps_of(whole, model) as steps:
+            steps.step()
+        names = [name for name in gradients if name in steps.used]
+        if not names:
+            return False
+        return ratio(together(steps.used, names), together(gradients, names)) is not None
+
+
+def pairs(whole: Whole, logits: Tensor) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Logits and their targets, side by side
+
+    Whether the shift is in the data or in the model.
+    """
+    if shifts_inside(whole):
+        return logits[:, :-1], whole.targets[:, 1:]
+    return logits, whole.targets
+
+
+def usual(whole: Whole, model: nn.Module) -> Tensor:
+    r"""
+    ## The usual loss of the batch
+    """
+    return cross_entropy(*pairs(whole, whole.predict(model, whole.inputs)))
+
+
+def gradients_of(number: Tensor, model: nn.Module) -> dict[str, Tensor]:
+    r"""
+    ## The gradients of a number
+
+    For the weights that want one. The model's own gradients stay as they are.
+    """
+    named = {name: one for name, one in model.named_parameters() if one.requires_grad}
+    found = torch.autograd.grad(number, [*named.values()], allow_unused=True)
+    return {name: one for name, one in zip(named, found, strict=True) if one is not None}
+
+
+def plain(whole: Whole, model: nn.Module, loss: Loss | None = None) -> dict[str, Tensor]:
+    r"""
+    ## The gradients of one plain backward pass
+
+    The whole batch at once, and the mean of its losses, or another `loss`.
+    """
+    if loss is None:
+        return gradients_of(usual(whole, model), model)
+    return gradients_of(loss(whole.predict(model, whole.inputs), whole.targets), model)
+
+
+def together(gradients: dict[str, Tensor], names: Iterable[str]) -> Tensor:
+    r"""
+    ## One long vector
+    """
+    # In double precision, since it is a sum over all weights.
+    return torch.cat([gradients[name].double().flatten() for name in names])
+
+
+def ratio(found: Tensor, expected: Tensor) -> float | None:
+    r"""
+    ## How many times the expected vector
+
+    Or None if the vector points elsewhere, by more than a thousandth of its length.
+    """
+    # The best factor, and what it can't explain.
+    times = (found @ expected / (expected @ expected)).item()
+    return times if (found - times * expected).norm() < 1e-3 * found.norm() else None
+
+
+def turned(found: Tensor, expected: Tensor, weights: Tensor) -> str:
+    r"""
+    ## Another direction, on purpose
+
+    What is clipped by value, or has a penalty for large weights, points elsewhere. So does anything
+    that is added to the loss, or smooths its targets.
+    """
+    # Each number by itself is cut off at the largest.
+    most = found.abs().max()
+    if off(found, expected.clamp(-most, most)) < NEAR:
+        return Unusual(f"gradients are clipped by value, at {most:.3g}")
+    # What is too much is in proportion to the weights.
+    if ratio(found - expected, weights) is not None:
+        return Unusual("the loss has a penalty for large weights")
+    cosine = (found @ expected / (found.norm() * expected.norm())).clamp(-1, 1).item()
+    angle = math.degrees(math.acos(cosine))
+    return Unusual(f"the gradient is turned by {angle:.0f} degrees from that of the mean loss")
+
+
+def name_loss_of_step(whole: Whole, model: nn.Module, found: Tensor, names: list[str]) -> str:
+    r"""
+    ## A wrong loss, by its gradient
+    """
+    if whole.loss is not cross_entropy:
+        # A wrong loss is the subject of another test, if it was said.
+        if ratio(found, together(plain(whole, model, whole.loss), names)) is not None:
+            return "said"
+    logits = whole.predict(model, whole.inputs)
+    logits, targets = pairs(whole, logits)
+    for name, loss in other_losses(targets).items():
+        # Not every loss can be computed of these.
+        try:
+            gradients = gradients_of(loss(logits, targets), model)
+        except RuntimeError:
+            continue
+        finally:
+            logits, targets = pairs(whole, whole.predict(model, whole.inputs))
+        if all(one in gradients for one in names):
+            if ratio(found, together(gradients, names)) is not None:
+                return f"the loss is wrong: {name}"
+    return ""
+
+
+def name_parts(whole: Whole, model: nn.Module, found: Tensor, names: list[str]) -> str:
+    r"""
+    ## Parts of the batch, wrongly put together
+    """
+    logits, targets = pairs(whole, whole.predict(model, whole.inputs))
+    for n in range(2, len(whole.inputs) + 1):
+        losses = [
+            cross_entropy(*part)
+            for part in zip(logits.chunk(n), targets.chunk(n), strict=True)
+            if not is_left_out(part[1]).all()
+        ]
+        # The part that comes last, with gradients of its own.
+        last = gradients_of(losses[-1] + 0 * logits.sum(), model)
+        logits, targets = pairs(whole, whole.predict(model, whole.inputs))
+        if ratio(found, together(last, names)) is not None:
+            return f"only the last of {n} parts counts: gradients are cleared between them"
+        # A part with few targets counts as much as one with many.
+        parts = zip(logits.chunk(n), targets.chunk(n), strict=True)
+        losses = [cross_entropy(*part) for part in parts if not is_left_out(part[1]).all()]
+        means = gradients_of(torch.stack(losses).mean() + 0 * logits.sum(), model)
+        logits, targets = pairs(whole, whole.predict(model, whole.inputs))
+        if ratio(found, together(means, names)) is not None:
+            return f"the means of {n} parts are averaged, though their numbers of targets differ"
+    return ""
+
+
+def name_step(whole: Whole, model: nn.Module) -> str | float:
+    r"""
+    ## One step beside the plain one
+
+    What is wrong, or how many times the plain gradient was used.
+    """
+    # The step changes the weights: its gradients are compared with those at the old ones.
+    expected = plain(whole, model)
+    with steps_of(whole, model) as steps:
+        steps.step()
+        after = {n: w.grad for n, w in model.named_parameters() if w.grad is not None}
+    used = steps.used
+
+    # It moves, and something else.
+    if steps.foreign and not steps.moves:
+        return "the optimizer has no weight of this model: was it made for another one?"
+    # An optimizer of your own, which PyTorch doesn't know, can't be watched.
+    if not used:
+        return NotTried("no optimizer of PyTorch makes a step, or it computes gradients itself")
+
+    # A weight with a gradient should move.
+    missing = [name for name, gradient in expected.items() if name not in used and gradient.any()]
+    if missing:
+        return f"{', '.join(missing)} get a gradient, and no optimizer knows them"
+
+    # All weights that both know.
+    # In one order for both, as long vectors.
+    names = [name for name in expected if name in used]
+    found = together(used, names)
+    if not found.any():
+        return "the optimizer finds no gradients: they are cleared before it uses them"
+    vector = together(expected, names)
+    times = ratio(found, vector)
+    if times is None:
+        said = name_loss_of_step(whole, model, found, names)
+        if said == "said":
+            times = ratio(found, together(plain(whole, model, whole.loss), names))
+        else:
+            said = said or name_parts(whole, model, found, names)
+            weights = together(dict(model.named_parameters()), names)
+            return said or turned(found, vector, weights.detach())
+    assert times is not None
+    # What the optimizer used is compared with what is left.
+    if times > 1.01:
+        return f"the gradient is {times:.3g} times that of the mean loss: parts are added up"
+
+    # Gradients that are cleared at the end of a step are gone, which does no harm.
+    left = together(after, names) if all(name in after for name in names) else found
+    if 0 < left.norm() < 0.99 * found.norm():
+        return "gradients are clipped after the optimizer has used them"
+    return times
+
+
+def is_wrong(said: str | float) -> bool:
+    r"""
+    ## Is it a mistake?
+
+    A number is none, and nor is what can be meant.
+    """
+    return isinstance(said, str) and not isinstance(said, Unusual | NotTried)
+
+
+def same_step(whole: Whole) -> str:
+    r"""
+    ## With large gradients, and with small ones
+
+    Clipping hides a wrong size, and shows only where gradients are large. So the step is made
+    twice.
+    """
+    # Weights are doubled until no usual clipping would leave their gradients as they are.
+    with whole.rough(training=True) as rough:
+        for _ in range(6):
+            gradients = plain(whole, rough)
+            if together(gradients, gradients).norm() > 20:
+                break
+            # Twice the weights. In place, since the step below
+            # is made with this model.
+            for weight in rough.parameters():
+                weight.data *= 2
+
+        # A wrong place of the clipping shows here.
+        large = name_step(whole, rough)
+    if is_wrong(large) or isinstance(large, NotTried):
+        return str(large) if is_wrong(large) else large
+
+    # A model that knows the batch has small ones. No clipping touches those.
+    model = getattr(whole.model, "_orig_mod", whole.model)
+    with borrowed(model):
+        learned = quiet(model)
+        learn_by_heart(whole, learned)
+        # A wrong size of the gradient shows here.
+        small = name_step(whole, learned)
+    if is_wrong(small):
+        return str(small)
+    if isinstance(large, str) or isinstance(small, str):
+        return large if isinstance(large, str) else small
+
+    # The same factor below one at both places is no clipping.
+    if large < 0.99 and abs(large - small) < 0.01 * small:
+        return f"the gradient is {small:.3g} times that of the mean loss: divided once too often"
+    return Unusual(f"gradients are clipped, here to {large:.3g} of them") if large < 0.99 else ""
+
+
+def learn_by_heart(whole: Whole, model: nn.Module) -> None:
+    r"""
+    ## Sixty steps of a usual training
+
+    They bring the loss of one batch down.
+    """
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.Adam(weights, 3e-3)
+    for _ in range(60):
+        optimizer.zero_grad()
+        usual(whole, model).backward()
+        optimizer.step()
+    optimizer.zero_grad()
+
+
+def example(
+    batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11
+) -> tuple[dict[str, Tensor], dict[str, Tensor], str | float]:
+    r"""
+    ## Example
+
+    A right step: the gradients that it should use, those that it uses, and how many times they are
+    those.
+
+    ### Exercises
+
+    ??? question "A step calls `backward` for each of three sequences. What is said of it?"
+        “the gradient is 3 times that of the mean loss: parts are added up”.
+
+    ??? question "It divides each of the three losses by three. What is said now?"
+        Nothing. The sum of the parts is then the gradient of the mean.
+
+    ??? question "It forgets `zero_grad`. Does this test notice?"
+        No. It makes one step only, before which there are no gradients that could be left over. It
+        takes [another test](training_tests.py#forgets).
+    """
+    text = torch.randint(n_vocab, (batch_size, seq_len + 1))
+
+    # A table of what follows what is a model, too. What its step changes is put back.
+    table = nn.Embedding(n_vocab, n_vocab)
+    whole = Whole(table, text[:, :-1], text[:, 1:])
+    with steps_of(whole, table) as steps:
+        steps.step()
+    return plain(whole, table), steps.used, name_step(whole, table)

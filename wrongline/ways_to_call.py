@@ -1,0 +1,241 @@
+r"""
+---
+title: Find the Way to Call a Module
+summary: Is the batch first? Does true hide or show? Every way is tried, and the best one taken.
+know: guesses.py
+---
+
+An attention is made, and now it has to be called. Is the batch first, or the sequence? Does it want
+its input three times, as query, key and value? Does true hide or show? Nothing in a signature says
+so. So we try all ways, and take the one in which the attention does best: an attention that is
+right under one reading of its mask is not to be called wrong under another.
+
+**In:** a module that somebody else has written. **Out:** a [way](ways_to_call.py#Way) to call it.
+It is shown, and can be corrected [where the class is pasted](pasted.py).
+
+With a mask that is read upside down, everything runs and every shape is right: no error says which
+meaning is meant. So each way is judged by what comes out.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from wrongline.guesses import SIZES, meaning
+from wrongline.in_place import borrowed
+from wrongline.pasted_text import failed_line
+
+
+def output_in(result: Any, x: Tensor) -> Any:
+    r"""
+    ## The output in a result
+
+    Beside it may be weights, or a cache. What has the shape of the input is the output.
+    """
+    # In a dictionary, or side by side.
+    parts = [*result.values()] if isinstance(result, dict) else result
+    parts = parts if isinstance(parts, tuple | list) else [parts]
+
+    # Of several tensors with that shape the first is taken.
+    fits = [one for one in parts if isinstance(one, Tensor) and one.shape == x.shape]
+    # If nothing has that shape, there will be more to say about it.
+    return [*fits, *parts][0]
+
+
+@dataclass(frozen=True)
+class Way:
+    r"""
+    ## A way to call an attention
+
+    * `layout` is the order of axes, “batch first” or “sequence first”
+    * `inputs` is how often the input is passed: three times as query, key and value
+    * `mask` says what its mask means: “none” is passed, “true shows”, “true hides”, or “added” to
+      the scores
+    * `shape` is that of the mask; `name` is what the argument is called
+    * `switch` is an argument that is turned on, such as PyTorch's `is_causal`
+    """
+
+    layout: str = "batch first"
+    inputs: int = 1
+    mask: str = "none"
+    shape: str = "T, T"
+    name: str = ""
+    switch: str = ""
+
+    def causal_mask(self, n: int) -> Tensor:
+        r"""
+        ### The causal mask, as this attention wants it
+        """
+        # True from the diagonal down: position $i$ sees itself and all before it.
+        shows = torch.ones(n, n, dtype=torch.bool).tril()
+        # Added to a score, minus infinity hides it, and zero leaves it as it is.
+        added = torch.zeros(n, n).masked_fill(~shows, -torch.inf)
+        mask = {"true shows": shows, "true hides": ~shows, "added": added}[self.mask]
+
+        # Axes of length 1 for the batch and the heads.
+        return mask[tuple(slice(None) if one == "T" else None for one in self.shape.split(", "))]
+
+    def __call__(self, attention: nn.Module, x: Tensor) -> Tensor:
+        r"""
+        ### Call it
+
+        `x` has the batch first, whatever the attention wants.
+        """
+        # The same numbers; only the order of the axes changes.
+        turned = x.transpose(0, 1) if self.layout == "sequence first" else x
+        # An attention with a mask of its own has no argument for one.
+        mask = {} if self.mask == "none" else {self.name: self.causal_mask(x.shape[1])}
+        on = {self.switch: True} if self.switch else {}
+        # Query, key and value are the same input: self-attention.
+        output = output_in(attention(*[turned] * self.inputs, **mask, **on), turned)
+
+        # Back again, so that nobody else needs to know.
+        return output.transpose(0, 1) if self.layout == "sequence first" else output
+
+
+# What a mask can mean, and the shapes that it can have.
+MEANINGS = ("true shows", "true hides", "added")
+SHAPES = ("T, T", "1, T, T", "1, 1, T, T", "T, T, 1")
+LAYOUTS = ("batch first", "sequence first")
+
+
+def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
+    r"""
+    ## All ways to call it
+
+    `answers` are what somebody has said, by the names of [Way](ways_to_call.py#Way).
+    """
+    # Every mask has the word in its name.
+    parameters = inspect.signature(forward).parameters
+    masks = [name for name in parameters if "mask" in name.lower()]
+    # That of padding isn't the causal one.
+    masks.sort(key=lambda name: "pad" in name)
+    # A switch that is off by default makes a mask by itself.
+    turned_on = [name for name in parameters if meaning(name) == "causal" and name not in masks]
+    turned_on = [name for name in turned_on if parameters[name].default is False]
+    # What must be given, and is no mask, is an input. What has a default isn't needed.
+    named = [
+        name
+        for name, one in parameters.items()
+        if name not in masks and one.default is one.empty and one.kind is not one.VAR_KEYWORD
+    ]
+    # An attention that builds its own mask has no argument for one.
+    meanings = (*MEANINGS, "none") if masks else ("none",)
+    # For each part of a way, all that it can be. The likelier ones come first.
+    every = {
+        # Each argument for a mask is tried.
+        "name": masks or [""],
+        "layout": LAYOUTS,
+        "inputs": [max(1, len(named))],
+        # A mask may have four shapes.
+        "mask": meanings,
+        "shape": SHAPES,
+        "switch": [""],
+    }
+    # What was said is no longer tried.
+    every |= {key: [value] for key, value in answers.items() if key in every}
+    # Each with each: 26 ways for each mask. What has a place for a mask is first given one, in both
+    # layouts. Without a mask there is one shape as good as any, and a switch that may be needed.
+    found = [Way(**dict(zip(every, one, strict=True))) for one in product(*every.values())]
+    yield from (way for way in found if way.mask != "none")
+    plain = [way for way in found if way.mask == "none" and way.shape == every["shape"][0]]
+    plain = [way for way in plain if way.name == every["name"][0]]
+    for name in [*turned_on, ""]:
+        yield from (replace(way, switch=way.switch or name) for way in plain)
+
+
+def best_of(
+    module: nn.Module, every: Iterable[Way], x: Tensor, badness: Callable[..., int]
+) -> tuple[Way | None, str, int | None]:
+    r"""
+    ## The best of some ways
+
+    That in which the fewest quick tests fail, as `badness` counts them. Beside it stand the error
+    of the likeliest way, if it doesn't run, and the line of that error.
+    """
+    # Nothing is found yet, and anything is better than that.
+    best = None
+    fewest = math.inf
+
+    # What the likeliest way has said, if it doesn't run.
+    failed = ""
+    line = None
+    for way in every:
+        # Most ways don't run, and that is how we know that they are none.
+        try:
+            with borrowed(module):
+                with torch.no_grad():
+                    output = way(module.eval(), x)
+
+                # Some run, and give something else.
+                if list(output.shape[: x.dim()]) != list(x.shape):
+                    failed = failed or f"an input of {list(x.shape)} gives {list(output.shape)}"
+                    continue
+                # At the end of the block, it is as it was.
+                wrong = badness(module, way, x)
+        except Exception as error:
+            # The first error is that of the likeliest way.
+            if not failed:
+                failed = f"{type(error).__name__}: {error}"
+                line = failed_line(error)
+            continue
+        # Of equally good ones the first, since the likelier ways come first: batch first, and a
+        # mask that is used.
+        if wrong < fewest:
+            best = way
+            fewest = wrong
+        # None can be better than that: the others need not be tried.
+        if not wrong:
+            break
+    return best, failed, line
+
+
+def reads_ahead(module: nn.Module, way: Way, x: Tensor) -> int:
+    r"""
+    ## A quick test for the example
+
+    Whether the first output needs what comes after it: one failure or none.
+    """
+    # The same position in a text that ends with it.
+    alone = way(module, x[:, :1])
+    # Where everything is hidden, there is NaN, which is not smaller than anything.
+    apart = (way(module, x)[:, :1] - alone).abs().max()
+    return int(not apart < 1e-4)
+
+
+def example(batch_size: int = 5, seq_len: int = 7) -> tuple[Tensor, Way | None]:
+    r"""
+    ## Example
+
+    PyTorch's own attention, in one of all ways, and the way that is found for it.
+
+    ### Exercises
+
+    ??? question "Why is an attention tried with both meanings of its mask?"
+        Nothing in its signature says which it is, and the wrong one looks like a mask that is
+        upside down.
+
+    ??? question "When may two ways be equally good?"
+        If the batch were as long as the text, “batch first” and “sequence first” would both run,
+        and only the mixing of sequences would tell them apart.
+
+    ??? question "An attention with a mistake fails a test in every way. Which way is taken?"
+        One in which the fewest tests fail: mostly that in which it is meant to be called.
+    """
+    d_model = SIZES["d_model"]
+    attention = nn.MultiheadAttention(d_model, SIZES["heads"], batch_first=True).eval()
+
+    # There true hides, and the input is passed three times.
+    way = Way(inputs=3, mask="true hides", name="attn_mask")
+    x = torch.randn(batch_size, seq_len, d_model)
+
+    # Among its masks there are others, which come first in the signature.
+    answers = {"name": "attn_mask", "inputs": 3}
+    best, _, _ = best_of(attention, ways(attention.forward, answers), x, reads_ahead)
+    return way(attention, x), best

@@ -1,0 +1,152 @@
+r"""
+---
+title: Is Every Weight Used?
+summary: A gradient shows which weights a model's logits depend on, and which it never uses.
+---
+
+A layer that is made in the constructor and forgotten in `forward` does no harm that one sees: all
+shapes are right, the loss falls, and the layer is stored, loaded and counted. A gradient tells. One
+number is computed of all logits, and every weight that the number depends on gets a gradient.
+
+A weight that is *frozen* is used as well, so each weight is asked for a gradient here. What gets
+none is wrong only if no function of PyTorch was ever given it. An expert's bias may decide a
+choice, through which no gradient comes. An expert that nobody has chosen counts as used, if one
+with the same name up to its number is. Parts that wait for an image, or for an encoder, are
+unusual.
+
+**In:** [what is tested](whole.py#Whole). **Out:** a sentence with the names, or nothing.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from wrongline.calling import arguments_of
+from wrongline.properties import never_used, one_number
+from wrongline.verdicts import NotTried, Unusual, told
+from wrongline.whole import Whole
+
+# What a model that reads more than text takes.
+OTHER_INPUTS = (
+    r"pixel|image|video|audio|speech|vision|input_features|input_values|encoder_|cross_attn|"
+    r"token_type"
+)
+
+
+class Touched(TorchFunctionMode):
+    r"""
+    ## Which tensors functions are given
+
+    PyTorch hands every call of a function to this object first.
+    """
+
+    def __init__(self) -> None:
+        r"""
+        No tensor was seen yet.
+        """
+        super().__init__()
+        self.seen: set[int] = set()
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
+    ) -> Any:
+        named = kwargs or {}
+        self.look([*args, *named.values()])
+        return function(*args, **named)
+
+    def look(self, values: Sequence[Any]) -> None:
+        r"""
+        ### Look through lists, too
+
+        The weights of a recurrent layer come in one.
+        """
+        for one in values:
+            if isinstance(one, list | tuple):
+                self.look(one)
+            else:
+                self.seen.add(id(one))
+
+
+def without_number(name: str) -> str:
+    r"""
+    ## A name without its numbers
+
+    `experts.3.weight` and `experts.7.weight` have one.
+    """
+    return re.sub(r"\.\d+\b", "", name)
+
+
+def unused_in(module: nn.Module, number: Tensor) -> dict[str, int]:
+    r"""
+    ## The weights that get no gradient
+
+    With the number of their axes.
+    """
+    named = [(name, one) for name, one in module.named_parameters() if one.requires_grad]
+    gradients = torch.autograd.grad(number, [one for _, one in named], allow_unused=True)
+    unused = {}
+    used = set()
+    for (name, one), gradient in zip(named, gradients, strict=True):
+        # A vector may have a gradient of zero: the softmax takes out the bias of the keys again.
+        if gradient is None or one.dim() > 1 and not gradient.any():
+            unused[name] = one.dim()
+        else:
+            used.add(without_number(name))
+    return {name: n for name, n in unused.items() if without_number(name) not in used}
+
+
+def every_weight_is_used(whole: Whole) -> str:
+    r"""
+    ## Is every weight used?
+    """
+    with whole.rough() as model, torch.enable_grad():
+        for one in model.parameters():
+            if one.is_floating_point() and one.is_leaf:
+                one.requires_grad_(True)
+        # A kernel of inference has no gradient at all.
+        try:
+            # In a long text more is used: a chunk must be complete before it is summarised.
+            longer = whole.longer(model)
+            with Touched() as touched:
+                logits = whole.predict(model, whole.inputs if longer is None else longer)
+            if not logits.requires_grad:
+                return NotTried("the logits have no gradient: are they made under `no_grad`?")
+            unused = unused_in(model, one_number(logits))
+        except Exception as error:
+            return NotTried(f"no gradient can be computed: {told(error)}")
+        named = dict(model.named_parameters())
+        never = {name: n for name, n in unused.items() if id(named[name]) not in touched.seen}
+        # What it has for an image is not used by a text, and experts may not have been chosen.
+        never = {name: n for name, n in never.items() if "expert" not in name}
+        if any(re.search(OTHER_INPUTS, name) for name in arguments_of(model)):
+            never = {}
+        if never:
+            return never_used(never)
+        return Unusual(f"{never_used(unused)} by a text, or only for a choice") if unused else ""
+
+
+def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[str, str]:
+    r"""
+    ## Example
+
+    A table passes. With a layer beside it that nobody calls, it doesn't.
+
+    ### Exercises
+
+    ??? question "A matrix is multiplied by a gate that is zero at first. Is it told?"
+        No. The test makes all weights random, the gate too.
+
+    ??? question "Only an `argmax` of a layer's output is used. What is said?"
+        The layer is named, as unusual: no gradient comes through a choice, so it can't learn.
+    """
+    tokens = torch.randint(n_vocab, (batch_size, seq_len))
+    table = nn.Embedding(n_vocab, n_vocab)
+    right = every_weight_is_used(Whole(table, tokens, tokens))
+
+    # It belongs to the model, and has no part in its logits.
+    table.forgotten = nn.Linear(n_vocab, n_vocab)
+    return right, every_weight_is_used(Whole(table, tokens, tokens))
