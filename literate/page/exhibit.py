@@ -34,6 +34,8 @@ LEAST_LETTER = 10
 LEAST_ALONE = 8.5
 # The names of what has changed since a run that one sentence has.
 MOST_CHANGES = 3
+# That sentence, with the blank before it.
+OUTDATED = re.compile(r' ?<span class="outdated">.*?</span>', re.DOTALL)
 # A little less than the half of a page, in pixels.
 BROAD = 548
 
@@ -259,6 +261,25 @@ def since(result: Result, at: Spot, most: int = MOST_CHANGES) -> str:
     shown = [file_link(name, at) for name in names[:most]]
     more = len(names) - most
     return HTML.outdated([*shown, f"{more} more"] if more > 0 else shown)
+
+
+def said_once(markdown: str) -> str:
+    r"""
+    ## The same sentence no second time on a page
+
+    Several figures and tables of one result stand on a page; what has changed since its run is said
+    below the first.
+    """
+    said: set[str] = set()
+
+    def first(found: re.Match[str]) -> str:
+        sentence = found[0].strip()
+        if sentence in said:
+            return ""
+        said.add(sentence)
+        return found[0]
+
+    return OUTDATED.sub(first, markdown)
 
 
 def file_link(name: str, at: Spot) -> str:

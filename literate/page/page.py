@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from literate.page.context import Context
+from literate.page.exhibit import said_once
 from literate.page.head import head_of
 from literate.page.links import folder
 from literate.page.listing import Listing
@@ -81,4 +82,4 @@ def page(source: Source, context: Context, takeaways: Takeaways = NOTHING) -> Pa
         flow=takeaways.flow,
     )
     problems = (*read.problems, *notes.problems, *head.problems)
-    return Page(uri, read.title, read.matter.summary, markdown, files, problems)
+    return Page(uri, read.title, read.matter.summary, said_once(markdown), files, problems)

@@ -251,6 +251,9 @@ def test_a_page_that_has_changed_since_says_so(tmp_path: Path) -> None:
     found = exhibit_of(one)
     assert found.text(OUTDATED) == "Measured before a change of a.py, b.txt and gone.py."
     assert found.links["a.py"]["href"] == "./"
+    # Once, however much of the result a page shows.
+    one = written(f"{note}\n\n[Ways]({FILE}#tables.ways)", tmp_path, sources=old)
+    assert rendered(one.markdown).texts(OUTDATED) == ["Measured before a change of a.py."]
     one = by_hand("[Time](results/trials.json#figures.time)", tmp_path, sources=old)
     assert exhibit_of(one).text(OUTDATED) == "Measured before a change of a.py."
 
