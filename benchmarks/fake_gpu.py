@@ -223,6 +223,15 @@ def _filled(tensor: Tensor, number: int) -> list[Any]:
     return nested(tensor.shape)
 
 
+def _copied(tensor: Tensor, known: dict[int, Any]) -> Tensor:
+    r"""In the place of `Tensor.__deepcopy__`, also of a parameter."""
+    new = tensor.detach().clone()
+    if isinstance(tensor, nn.Parameter):
+        new = nn.Parameter(new, tensor.requires_grad)
+    known[id(tensor)] = new
+    return new
+
+
 def _move(module: nn.Module, *args: Any, **kwargs: Any) -> nn.Module:
     r"""
     In the place of `Module.to`: tensors without numbers can't be exchanged for others in place.
@@ -270,6 +279,8 @@ def fake_gpu(card: Card = T4) -> Iterator[Counts]:
         for name, answer in answers.items():
             stack.enter_context(patch.object(torch.cuda, name, lambda *_, _is=answer, **__: _is))
         stack.enter_context(patch.object(nn.Module, "to", _move))
+        # PyTorch's own looks at the memory.
+        stack.enter_context(patch.object(FakeTensor, "__deepcopy__", _copied, create=True))
         # PyTorch's own asks for one number after another.
         stack.enter_context(patch.object(FakeTensor, "tolist", partialmethod(_filled, 1)))
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))

@@ -162,7 +162,7 @@ Each of these points is one run. After 1,000 steps, three seeds of this model en
 [1.833](../../results/loop_parts.json#tables.parts.The%20loop%20as%20it%20is.low) and
 [1.849](../../results/loop_parts.json#tables.parts.The%20loop%20as%20it%20is.high).
 
-[One notebook](experiment.py) trains all these models, in less than ten minutes on two cores. The
+[One notebook](experiment.py) trains all these models, in about three minutes on two cores. The
 [models](steps.py) are those of the lessons. From here, go on to the
 [families](../transformers/__init__.py), or to the [museum of
 mistakes](../transformers/mistakes/__init__.py).

@@ -58,7 +58,8 @@ def gptq(
     # An input that is always zero would leave $H$ without an inverse. A hundredth of the mean is
     # what the paper adds.
     n_columns = len(products)
-    damped = products + damping * products.diagonal().mean() * torch.eye(n_columns)
+    identity = torch.eye(n_columns, device=products.device)
+    damped = products + damping * products.diagonal().mean() * identity
 
     # $U$, from the inverse of $H$. All rows share it.
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(damped))

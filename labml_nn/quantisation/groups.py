@@ -93,7 +93,7 @@ def pack(whole: Tensor, n_bits: int) -> Tensor:
 
     PyTorch doesn't compute with whole numbers of fewer than eight bits, so several of them share a
     byte: four of two bits, or two of four bits. The numbers are $0$ to $2^b - 1$, `[…, n]`. The
-    result is `[…, n_bytes]`. On the CPU only.
+    result is `[…, n_bytes]`.
     """
     # Eight bits can't be divided into threes, so numbers of three bits aren't packed here.
     if 8 % n_bits or whole.shape[-1] * n_bits % 8:
@@ -101,7 +101,7 @@ def pack(whole: Tensor, n_bits: int) -> Tensor:
 
     # The second number is moved to the left by the bits of the first, and so on.
     parts = whole.unflatten(-1, (-1, 8 // n_bits))
-    return (parts << torch.arange(0, 8, n_bits)).sum(dim=-1).to(torch.uint8)
+    return (parts << torch.arange(0, 8, n_bits, device=parts.device)).sum(dim=-1).to(torch.uint8)
 
 
 def unpack(packed: Tensor, n_bits: int) -> Tensor:
@@ -111,7 +111,7 @@ def unpack(packed: Tensor, n_bits: int) -> Tensor:
     The numbers again, `[…, n]`, from `[…, n_bytes]`.
     """
     # Each number is moved to the right end, and what stands to the left of it is cut off.
-    parts = packed[..., None] >> torch.arange(0, 8, n_bits)
+    parts = packed[..., None] >> torch.arange(0, 8, n_bits, device=packed.device)
     return (parts & 2**n_bits - 1).flatten(-2)
 
 

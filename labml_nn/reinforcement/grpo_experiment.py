@@ -64,7 +64,7 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     r"""
     ## In a notebook
 
-    A GPU wouldn't help: the model is too small.
+    Less than half a minute on two cores, and no GPU is used.
     """
     # ### The start
     # Fifty solved questions and 60 steps. With the model comes its [run](../training/run.py). To

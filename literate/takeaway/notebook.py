@@ -43,6 +43,8 @@ from literate.takeaway.snippet import DISTRIBUTIONS, import_lines, path_of, with
 
 # What a notebook defines that no page does.
 BROUGHT = ("set_up_notebook", "show_shapes", "judge_runs", "judge_line")
+# How code asks whether there is a GPU.
+ASKS = "cuda.is_available("
 # The ids of headings that fold what comes from other pages.
 FOLDED = "builds-on"
 FOLDED_TOO = "rest-builds-on"
@@ -93,7 +95,7 @@ def script(
     packages = _packages(third_party(needed.outside))
     cells = [*page.introduction(requirements.said(settings, source.path, packages.values()))]
     holes = exercises.exercises(settings, source.path)
-    cells.append(_set_up(packages, plan.example is not None, bool(holes)))
+    cells.append(_set_up(packages, plan.example is not None, bool(holes), plan.on_gpu))
     imports = import_lines(needed.imports, needed.lazy_annotations).rstrip("\n")
     if imports:
         cells.append(code_cell(imports))
@@ -115,7 +117,7 @@ def script(
     # As on the page, results and exercises come after the code.
     cells += page.text_cells(sections)
     cells += page.named()
-    return notebook_cells.script(cells, addresses.told)
+    return notebook_cells.script(cells, addresses.told, plan.on_gpu)
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,15 @@ class Plan:
     example: Piece | None
     entry: Piece | None
     body: Body
+
+    @property
+    def on_gpu(self) -> bool:
+        r"""
+        ### Whether it runs on a GPU, if there is one
+
+        Its end, or what that calls, asks for one. A page that only explains GPUs has no such end.
+        """
+        return self.entry is not None and any(ASKS in piece.text for piece in self.needed.pieces)
 
 
 def planned(sources: Mapping[str, Source], module: str, settings: Settings = PLAIN) -> Plan:
@@ -440,7 +451,7 @@ def _packages(modules: Iterable[str]) -> dict[str, str]:
     return {name: min(DISTRIBUTIONS().get(name, [name])) for name in modules}
 
 
-def _set_up(packages: Mapping[str, str], shows_shapes: bool, judges: bool) -> Cell:
+def _set_up(packages: Mapping[str, str], shows_shapes: bool, judges: bool, on_gpu: bool) -> Cell:
     r"""
     The first code of a notebook: it looks at the machine, and brings what shows the shapes of an
     example and what judges exercises.
@@ -448,6 +459,10 @@ def _set_up(packages: Mapping[str, str], shows_shapes: bool, judges: bool) -> Ce
     needed = json.dumps(packages)
     template = TEMPLATES.get_template("set_up.py.jinja")
     text = template.render(
-        needed=needed, shows_shapes=shows_shapes, judges=judges, judge_runs=exercises.judge_runs()
+        needed=needed,
+        shows_shapes=shows_shapes,
+        judges=judges,
+        judge_runs=exercises.judge_runs(),
+        on_gpu=on_gpu,
     )
     return code_cell(text, notebook_cells.HIDDEN)

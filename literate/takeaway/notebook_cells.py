@@ -338,16 +338,17 @@ def no_png(figure: str) -> str:
     return ""
 
 
-def script(cells: list[Cell], told: Mapping[str, str] = NO_METADATA) -> str:
+def script(cells: list[Cell], told: Mapping[str, str] = NO_METADATA, on_gpu: bool = False) -> str:
     r"""
     ## A notebook as a script
 
     In the percent format of jupytext: it can be read, compared and opened in an editor. Its header
     says that the two belong together, so `jupytext --sync` carries changes from one to the other.
-    `told` are the addresses that its links have.
+    `told` are the addresses that its links have. `on_gpu` says whether Colab should offer a GPU:
+    one that isn't used is counted all the same.
     """
     metadata: dict[str, Any] = {
-        "accelerator": "GPU",
+        **({"accelerator": "GPU"} if on_gpu else {}),
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "jupytext": PAIRED,
     }

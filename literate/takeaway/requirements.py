@@ -53,5 +53,10 @@ def _times(counted: Mapping[str, float]) -> str:
 
 
 def _minutes(number: float) -> str:
-    whole = max(1, round(number))
-    return f"{whole} minute{'s' if whole > 1 else ''}"
+    r"""
+    In seconds below one minute, because 1.5 and 0.2 minutes aren't two and one.
+    """
+    if number < 0.95:
+        return f"{max(5, 5 * round(12 * number))} seconds"
+    shown = f"{number:.1f}".removesuffix(".0") if number < 9.95 else f"{number:.0f}"
+    return f"{shown} minute{'' if shown == '1' else 's'}"

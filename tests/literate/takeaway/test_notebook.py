@@ -277,6 +277,23 @@ def test_what_the_example_says_under_headings_comes_after_all_code() -> None:
     assert "## Example\n\nA." in sources
 
 
+def test_colab_is_asked_for_a_gpu_where_the_end_of_a_notebook_looks_for_one() -> None:
+    def asks(end: str, device: str = "torch.cuda.is_available()") -> bool:
+        layers = f"import torch\n\n\ndef device():\n    return {device}\n"
+        page = f"{HEAD}from pkg.layers import device\n\n\ndef example():\n    return 1\n{end}"
+        made = notebook_of(FILES | {"pkg/layers.py": layers, PATH: page})
+        said = "choose one under Runtime" in "".join(cell.source for cell in made.cells)
+        assert said is ("accelerator" in made.metadata)
+        return said
+
+    end = "\n\ndef notebook():\n    print({})\n"
+    assert asks(end.format("device()"))
+    assert not asks(end.format("1"))
+    assert not asks(end.format("device()"), "torch.cuda.device_count()")
+    # A page without an end explains what it defines.
+    assert not asks("\n\ndef other():\n    return device()\n")
+
+
 def test_a_note_of_another_page_is_in_no_notebook_but_its_own() -> None:
     layers = FILES["pkg/layers.py"]
     for old, new in (
@@ -367,7 +384,13 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
     assert stale(built, folder) == []
     template = TEMPLATES.get_template("set_up.py.jinja")
     judge = {"judges": True, "judge_runs": judge_runs()}
-    originals = set(definitions(template.render(needed={}, shows_shapes=True, **judge)))
+    originals = {
+        one
+        for on_gpu in (True, False)
+        for one in definitions(
+            template.render(needed={}, shows_shapes=True, on_gpu=on_gpu, **judge)
+        )
+    }
     originals.update(one for source in sources.values() for one in definitions(source.text))
     compared = 0
     for path, text in built.items():
@@ -455,7 +478,7 @@ def set_up(needed: dict[str, str]) -> dict[str, object]:
     r"""Run the set-up of a notebook; the names that it leaves behind."""
     names: dict[str, object] = {}
     template = TEMPLATES.get_template("set_up.py.jinja")
-    exec(template.render(needed=needed, shows_shapes=True, judges=False), names)
+    exec(template.render(needed=needed, shows_shapes=True, judges=False, on_gpu=True), names)
     return names
 
 

@@ -14,12 +14,12 @@ def test_the_head_says_what_was_counted_and_nothing_else(tmp_path: Path) -> None
     )
     settings = Settings(tmp_path, {}, takes="takes.toml")
     assert said(settings, "p/a.py", ["torch", "matplotlib"]) == (
-        "Needs matplotlib and torch. Takes about 2 minutes on two cores, or 1 minute on a Tesla T4 "
-        "with 0.8 GiB of its memory, by a count of the operations."
+        "Needs matplotlib and torch. Takes about 2.1 minutes on two cores, or 10 seconds on a "
+        "Tesla T4 with 0.8 GiB of its memory, by a count of the operations."
     )
     assert said(settings, "p/b.py", []) == (
-        "Takes about 8 minutes on two cores, by a count of the operations."
+        "Takes about 7.6 minutes on two cores, by a count of the operations."
     )
-    assert said(settings, "p/d.py", []) == "Takes about 3 minutes on two cores, by a timed run."
+    assert said(settings, "p/d.py", []) == "Takes about 3.2 minutes on two cores, by a timed run."
     assert said(settings, "p/c.py", ["torch"]) == "Needs torch."
     assert said(Settings(tmp_path, {}), "p/a.py", []) == ""
