@@ -118,6 +118,8 @@ setup(
             # PyTorch's own samples of operators need it.
             "expecttest>=0.2",
             "filelock>=3.16",
+            # What reads docstrings is compared with it.
+            "griffelib>=2",
             "hypothesis>=6.100",
             "mypy>=2.4",
             # Test vectors and models that others wrote: what the pages are compared with.

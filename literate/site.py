@@ -56,6 +56,8 @@ THEME = Path(__file__).parent / "engines" / "theme"
 SHEETS = ("assets/katex/katex.min.css", "assets/literate.css", "assets/forms.css")
 SCRIPTS = ("assets/literate.js",)
 EXTENSIONS: Mapping[str, Mapping[str, object]] = {
+    # Boxes, such as notes and warnings.
+    "admonition": {},
     "footnotes": {},
     # The rows.
     "md_in_html": {},

@@ -111,11 +111,11 @@ def parts(
         found = None if exhibit.form in forms else _found(exhibit.target, path, links)
         if exhibit.form in forms or found:
             if first > begin:
-                yield Note(note.kind, note.first + begin, note.texts[begin:first])
+                yield note.part(begin, first)
             yield replace(exhibit, found=found)
             begin = last
     if begin < len(note.texts) or not begin:
-        yield Note(note.kind, note.first + begin, note.texts[begin:]) if begin else note
+        yield note.part(begin) if begin else note
 
 
 def alone(note: Note) -> Iterator[tuple[int, int, Exhibit]]:
@@ -128,7 +128,7 @@ def alone(note: Note) -> Iterator[tuple[int, int, Exhibit]]:
         target = block.link
         if target and not target.is_image and not block.depth:
             caption = block.text[target.opening + 1 : target.closing]
-            line = note.first + block.first
+            line = note.line(block.first)
             yield block.first, block.last, Exhibit(caption, target.text, line, target.title)
 
 

@@ -105,11 +105,16 @@ def block(code: str, language: str) -> str:
         lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except ClassNotFound:
         lexer = TextLexer(stripnl=False, ensurenl=False)
+    # An answer of a session ends with its line.
+    end = "\n" if language == "pycon" else ""
     pieces = [
         ("" if STANDARD_TYPES.get(kind, "") in PLAIN else STANDARD_TYPES[kind], "", value)
-        for kind, value in lexer.get_tokens(code)
+        for kind, value in lexer.get_tokens(code + end)
     ]
-    return _elements(pieces).translate(_SPELLED)
+    if end:
+        kind, link, value = pieces[-1]
+        pieces[-1] = kind, link, value.removesuffix(end)
+    return _elements(pieces).translate(_SPELLED).replace("==", "=&#61;")
 
 
 def visible(text: str) -> str:

@@ -150,7 +150,7 @@ class Notes:
             words = self.markdown(block.alone(note), row)
             opened = CODE.heading if row.documents in self.contents else CODE.unlisted
             heading = opened(block.level, html.escape(row.documents.name), words)
-            rest = Note(note.kind, note.first + block.last, note.texts[block.last :])
+            rest = note.part(block.last)
             return f"{anchor}{heading}\n\n", block.level, rest
         return "", 0, note
 
@@ -164,8 +164,7 @@ class Notes:
         if not headings:
             return note, None
         at = headings[0].first
-        above = Note(note.kind, note.first, note.texts[:at])
-        return above, Note(note.kind, note.first + at, note.texts[at:])
+        return note.part(0, at), note.part(at)
 
     def markdown(self, note: Note, row: Row) -> str:
         r"""

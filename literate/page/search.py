@@ -127,7 +127,7 @@ def _heading(note: Note) -> tuple[str, Note]:
     title = note.parsed.title
     if title is None:
         return "", note
-    rest = Note(note.kind, note.first + title.last, note.texts[title.last :])
+    rest = note.part(title.last)
     return seen(title.words), rest
 
 

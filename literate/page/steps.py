@@ -20,7 +20,7 @@ page. What else a step can have, its [program](programs.py) and its loss, is dra
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from literate.reading.front_matter import of_source
 from literate.reading.notes import Block, Note, literal
@@ -119,24 +119,24 @@ def items(note: Note) -> Iterator[Note | Item]:
         if number is None or block.depth != 1:
             continue
         if any(note.texts[begin : block.first]):
-            yield Note(note.kind, note.first + begin, note.texts[begin : block.first])
+            yield note.part(begin, block.first)
         yield _item(int(number[1]), note, block)
         begin = block.last
     if any(note.texts[begin:]):
-        yield Note(note.kind, note.first + begin, note.texts[begin:])
+        yield note.part(begin)
 
 
 def _item(number: int, note: Note, item: Block) -> Item:
-    whole = Note(note.kind, note.first + item.first, note.texts[item.first : item.last])
+    whole = note.part(item.first, item.last)
     inside = whole.parsed
     texts, program, line = list(whole.texts), "", whole.first
     for block in inside.blocks:
         if block.link and block.link.title == "program":
             texts[block.first : block.last] = [""] * (block.last - block.first)
-            program, line = block.link.text, whole.first + block.first
+            program, line = block.link.text, whole.line(block.first)
     title, target = "", ""
     if inside.targets:
         link = inside.targets[0]
         title, target = "\n".join(whole.texts)[link.opening + 1 : link.closing], link.text
-    rest = Note(whole.kind, whole.first, tuple(texts))
+    rest = replace(whole, texts=tuple(texts))
     return Item(number, rest, title, target, program, line)

@@ -231,7 +231,7 @@ def _listed(
             near = _near(name, own)
             hint = f"; is `{near}` meant?" if near else "."
             sentence = f"the list names `{name}`, which `{documented.name}` does not have{hint}"
-            yield Problem(path, note.first + item.first, sentence)
+            yield Problem(path, note.line(item.first), sentence)
 
 
 def _says_of_what(texts: Sequence[str], first: int) -> bool:

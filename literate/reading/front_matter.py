@@ -70,11 +70,11 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
     closing = next(
         (at for at in range(opening + 1, len(texts)) if texts[at].strip() == "---"), None
     )
-    first = note.first + opening
+    first = note.line(opening)
     if closing is None:
         sentence = "the front matter is opened by `---` and never closed."
         return FrontMatter(), note, (Problem(path, first, sentence),)
-    rest = _below_title(Note(note.kind, note.first + closing + 1, texts[closing + 1 :]))
+    rest = _below_title(note.part(closing + 1))
     try:
         node = yaml.compose("\n".join(texts[opening + 1 : closing]), Loader=yaml.SafeLoader)
         content = yaml.BaseLoader("").construct_document(node) if node else {}
@@ -119,7 +119,7 @@ def _below_title(note: Note) -> Note:
     title = note.parsed.title
     if title is None or title.level != 1:
         return note
-    return Note(note.kind, note.first + title.last, note.texts[title.last :])
+    return note.part(title.last)
 
 
 def introduction(lines: Sequence[str]) -> tuple[str, str]:

@@ -46,8 +46,8 @@ _EMPTY = re.compile(r"(?m)^[^\S\n]+$|\r")
 # What stands behind the marks of a fence holds none of them itself.
 _FENCE = re.compile(r"(?P<mark>`{3,}(?!.*`)|~{3,}(?!.*~))(?P<info>.*)")
 
-# What folds the text below it: a kind, and what is seen of it.
-_DETAILS = re.compile(r'\?{3}\+? *\w[\w -]*(?:"(?P<title>.*)")?')
+# A box around the text below it, or what folds that: a kind, and what is seen of it.
+_DETAILS = re.compile(r'(?:\?{3}\+?|!{3}) *\w[\w -]*(?:"(?P<title>.*)")?')
 
 _InlineRule = Callable[[StateInline, bool], bool]
 
@@ -210,7 +210,7 @@ def _heading(state: StateBlock, first: int, end: int, silent: bool) -> bool:
 
 def _details(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     r"""
-    A text that is folded, with a title: all that is indented below it.
+    A text in a box, or one that is folded, with a title: all that is indented below it.
     """
     match = _DETAILS.fullmatch(_line(state, first))
     indent = state.blkIndent

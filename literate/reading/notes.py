@@ -54,12 +54,33 @@ class Note:
     ## A note
 
     `texts` are its lines without the marks of Python: one for each line of the file from `first`
-    on, so that a problem in a note can name its line.
+    on, so that a problem in a note can name its line. A docstring in [another style](docstrings.py)
+    has become Markdown, and `numbers` are the lines that its texts come from.
     """
 
     kind: Literal["docstring", "comment"]
     first: int
     texts: tuple[str, ...]
+    numbers: tuple[int, ...] = ()
+
+    def line(self, at: int) -> int:
+        r"""
+        ### The line of the file that a text stands in
+
+        `at` is the number of the text, from 0; the one behind the last is allowed.
+        """
+        if not self.numbers:
+            return self.first + at
+        return self.numbers[at] if at < len(self.numbers) else self.numbers[-1] + 1
+
+    def part(self, begin: int, end: int | None = None) -> "Note":
+        r"""
+        ### Some of its texts, as a note
+
+        They keep their lines.
+        """
+        texts, numbers = self.texts[begin:end], self.numbers[begin:end]
+        return Note(self.kind, self.line(begin), texts, numbers)
 
     @cached_property
     def parsed(self) -> "Parsed":
@@ -136,7 +157,9 @@ class Block:
         r"""
         ### Its text, as a note with the line that it has in the file
         """
-        return Note(note.kind, note.first + self.first, tuple(self.text.split("\n")))
+        texts = tuple(self.text.split("\n"))
+        numbers = note.numbers[self.first : self.first + len(texts)]
+        return Note(note.kind, note.line(self.first), texts, numbers)
 
 
 @dataclass(frozen=True)
@@ -181,7 +204,7 @@ def _parsed(note: Note) -> Parsed:
         stream = tokens(text)
     starts = list(accumulate((len(line) + 1 for line in note.texts), initial=0))
     pieces, targets = _placed(stream, note.texts, starts)
-    spans = tuple(_spans(pieces, targets, text, starts, note.first))
+    spans = tuple(_spans(pieces, targets, text, starts, note))
     blocks = tuple(_blocks(stream, note.texts))
     return Parsed(spans, blocks, tuple(targets), tuple(_joined(_words(stream))))
 
@@ -251,19 +274,19 @@ def _spans(
     targets: Sequence[Target],
     text: str,
     starts: Sequence[int],
-    first: int,
+    note: Note,
 ) -> Iterator[Span]:
     position = 0
     for start, end, token in [*sorted(pieces, key=lambda piece: piece[:2]), (len(text), 0, None)]:
         if position < start:
-            yield _text(text[position:start], position, targets, _line(starts, position, first))
+            yield _text(text[position:start], position, targets, _line(starts, position, note))
         if token is not None and start >= position:
-            yield _span(token, text[start:end], _line(starts, start, first))
+            yield _span(token, text[start:end], _line(starts, start, note))
             position = end
 
 
-def _line(starts: Sequence[int], place: int, first: int) -> int:
-    return first + bisect_right(starts, place) - 1
+def _line(starts: Sequence[int], place: int, note: Note) -> int:
+    return note.line(bisect_right(starts, place) - 1)
 
 
 def _text(text: str, position: int, targets: Sequence[Target], line: int) -> Span:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from literate.reading.docstrings import as_markdown
 from literate.reading.notes import Note
 from literate.reading.source import CELL, Definition, Docstring, Line, Source
 
@@ -147,9 +148,13 @@ def uncommented(text: str) -> str:
 
 def _docstring_note(docstring: Docstring) -> Note:
     r"""
-    The first line stands behind the quotes; the indentation of the others is that of the code.
+    The first line stands behind the quotes; the indentation of the others is that of the code. What
+    is written in [another style](docstrings.py) becomes Markdown.
     """
     first, *others = docstring.text.expandtabs().split("\n")
     indent = min((_indent(line) for line in others if line.strip()), default=0)
     texts = (first.strip(), *(line[indent:].rstrip() for line in others))
-    return Note("docstring", docstring.first, texts)
+    lines = as_markdown(texts)
+    shown = tuple(line.text for line in lines)
+    numbers = () if shown == texts else tuple(docstring.first + line.at for line in lines)
+    return Note("docstring", docstring.first, shown, numbers)

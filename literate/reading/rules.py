@@ -71,7 +71,7 @@ def _headings(source: Source) -> Iterator[Problem]:
         if note is None:
             continue
         for heading in note.parsed.headings:
-            line = note.first + heading.first
+            line = note.line(heading.first)
             if heading.level == 1:
                 sentence = "a heading of the first level; the page has one already, its title."
                 yield Problem(source.path, line, sentence)
@@ -93,7 +93,7 @@ def _questions(source: Source) -> Iterator[Problem]:
         for at, text in enumerate(lines):
             if not text.startswith("??? question"):
                 continue
-            line = row.note.first + at
+            line = row.note.line(at)
             answers = _answers(lines[at + 1 :])
             if answers and sum(answer.is_ticked for answer in answers) != 1:
                 sentence = "a question with answers has one that is right: tick it, `- [x]`."
@@ -104,7 +104,7 @@ def _questions(source: Source) -> Iterator[Problem]:
                         f"the answer “{answer.text}” doesn't say why it is right or wrong: "
                         "write that below it, as a list item of its own."
                     )
-                    yield Problem(source.path, line + answer.offset, sentence)
+                    yield Problem(source.path, row.note.line(at + answer.offset), sentence)
 
 
 class _Answer(NamedTuple):

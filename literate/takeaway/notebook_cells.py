@@ -184,7 +184,7 @@ def unfolded(text: str) -> str:
     # From the end, so that the numbers of the lines before stay right.
     for block in reversed(note.parsed.blocks):
         if block.kind == "details" and not block.depth:
-            is_open = " open" if lines[block.first].startswith("???+") else ""
+            is_open = " open" if lines[block.first].startswith(("???+", "!!!")) else ""
             title = "".join(map(_of_title, block.alone(note).parsed.spans))
             answer = textwrap.dedent("\n".join(lines[block.first + 1 : block.last])).strip("\n")
             below = "\n".join(lines[block.last :]).lstrip("\n")

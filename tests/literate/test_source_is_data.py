@@ -49,8 +49,9 @@ def assert_notes_are_read(source: Source, shown: Shown) -> None:
     there = "".join(WORD.findall(" ".join([shown.text(), written_title(source), *apart])))
     for row in rows(source):
         for text in row.note.texts if row.note else ():
-            # The language of a block of code colours it.
-            said = [] if text.strip().startswith(("```", "~~~")) else WORD.findall(text)
+            # The language of a block of code colours it, and so does the kind of a box.
+            seen = re.sub(r"^ *(?:(?:```|~~~).*|!!! \w+)", "", text)
+            said = WORD.findall(seen)
             assert [word for word in said if word not in there] == [], f"{source.path}: {text}"
 
 

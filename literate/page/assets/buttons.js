@@ -28,6 +28,29 @@ function addButtons(block) {
   block.append(actions);
 }
 
+/**
+ * A session of Python: what was typed is copied, without its prompts and the answers.
+ *
+ * @param {HTMLElement} session
+ */
+function addCopy(session) {
+  const typed = /** @type {HTMLElement} */ (session.cloneNode(true));
+  for (const other of every(".gp, .go, .gr, .gt", typed)) other.remove();
+  const text = (typed.textContent ?? "").replace(/\n{2,}/g, "\n").trim();
+  const button = make("button", { type: "button", className: "copies-session" }, "Copy");
+  button.setAttribute("aria-label", "Copy without prompts");
+  button.addEventListener("click", () => {
+    copy(button, text + "\n").catch(() => {
+      // The prompts can't be selected.
+      getSelection()?.selectAllChildren(session);
+      say(button, "Selected");
+    });
+  });
+  session.append(button);
+}
+
+for (const session of every(".note code.block:has(> .gp)")) addCopy(session);
+
 // Whatever scrolls by itself can be reached by the keyboard; what doesn't scroll is no stop.
 const scrolling = new ResizeObserver((entries) => {
   for (const { target } of entries) {

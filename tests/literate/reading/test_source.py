@@ -54,7 +54,14 @@ def assert_shown(source: Source) -> None:
     for row in rows(source):
         shown += [line.number for line in row.code if line.kind == "code"]
         if row.note is not None:
-            shown += range(row.note.first, row.note.first + len(row.note.texts))
+            lines = [row.note.line(at) for at in range(len(row.note.texts))]
+            if row.note.numbers:
+                # A docstring in another style: its lines are in order, and none is from elsewhere.
+                own = [line.number for line in row.lines if line.kind == "docstring"]
+                assert lines == sorted(lines), source.path
+                assert {*lines} <= {*own}, source.path
+                lines = own
+            shown += lines
     noted = [line.number for line in source.lines if line.kind != "blank"]
     assert sorted(shown) == noted, source.path
     assert not any(line.text.strip() for line in source.lines if line.kind == "blank")

@@ -1,0 +1,471 @@
+r"""
+---
+title: reStructuredText
+summary: The marks of Sphinx become those of Markdown, and every line keeps its number.
+---
+
+Most docstrings of Python are written for Sphinx: a role, `` :class:`Tensor` ``, a line `.. note::`,
+a block of code below two colons, an example as in a session of Python. In Markdown none of them
+means anything. So each is written as the Markdown that means the same, before anything else looks
+into the note. No word goes but the names of roles and directives.
+
+A form is taken for what it is only where nothing else can be meant: in a note that is written in
+Markdown nothing changes.
+"""
+
+import ast
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+
+class TextLine(NamedTuple):
+    r"""
+    ## A line of a docstring
+
+    `at` is the number of its line there, counted from 0.
+    """
+
+    text: str
+    at: int
+
+    @property
+    def indent(self) -> int:
+        r"""
+        ### The blanks that it begins with
+        """
+        return len(self.text) - len(self.text.lstrip())
+
+    @property
+    def is_blank(self) -> bool:
+        r"""
+        ### Is there nothing in it?
+        """
+        return not self.text.strip()
+
+
+# What a rule makes of the lines from one on, and the line behind the last that it took.
+_Made = tuple[list[TextLine], int] | None
+
+FENCE = re.compile(r"\s*(?P<mark>`{3,}(?!.*`)|~{3,}(?!.*~))")
+_DIRECTIVE = re.compile(r"\s*\.\. +(?P<name>[A-Za-z][\w:.+-]*)::(?:\s+(?P<said>.*))?$")
+_OPTION = re.compile(r"\s*:[\w-]+:(\s|$)")
+_CITATION = re.compile(r"\s*\.\. +\[(?P<mark>[^\]]+)\]\s+(?P<said>.*)$")
+_TARGET = re.compile(r"\s*(?:\.\. +_(?P<name>[^:`]+|`[^`]+`)|__):\s*(?P<address>\S*)\s*$")
+_BORDER = re.compile(r"\s*(?:={2,}(?:\s+={2,})+|\+(?:[-=]+\+)+)\s*$")
+_RULE = re.compile(r"([=\-~^\"'*+#.:_])\1{2,}\s*$")
+_ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+\S")
+_ANSWERED = re.compile(r">>>(\s|$)")
+
+# Boxes, each with the kind that the site knows.
+_BOXES = {
+    "admonition": "note", "attention": "warning", "caution": "warning", "danger": "danger",
+    "error": "danger", "hint": "tip", "important": "info", "note": "note", "seealso": "info",
+    "tip": "tip", "todo": "note", "topic": "note", "warning": "warning",
+}  # fmt: skip
+_TITLES = {"seealso": "See also", "todo": "To do"}
+_VERSIONS = {
+    "deprecated": "Deprecated since version",
+    "versionadded": "New in version",
+    "versionchanged": "Changed in version",
+    "versionremoved": "Removed in version",
+}
+_CODES = {
+    "code", "code-block", "doctest", "ipython", "plot", "prompt", "sourcecode", "testcode",
+    "testsetup",
+}  # fmt: skip
+# Of a title, by the line below it; those of `=` and `-` are titles in Markdown, too.
+_LEVELS = {"=": 2, "-": 3, "~": 3}
+
+# The roles whose text is a name in code; what others hold is in a language of its own, or is words.
+_NAMES = set("any attr class const data exc func meth mod obj".split())
+# A backslash, with a blank or without, ends a role before a letter.
+_INLINE = re.compile(
+    r"(?P<literal>``(?:[^`]|`(?!`))+``)"
+    r"|(?<![\w`:]):(?P<role>[a-z][\w+.-]*(?::[a-z]\w*)?):`(?P<said>[^`]+)`(?:\\ ?(?=\w))?"
+    r"|`(?P<words>[^`<]*?)\s*<(?P<address>[^`<>\s]+)>`__?(?!\w)"
+    r"|`(?P<reference>[^`]+)`__?(?![\w`])"
+    r"|`[^`]*`"
+    r"|\[(?P<cited>\w+)\]_(?!\w)"
+)
+# What Markdown would read as marks.
+_MARKS = re.compile(r"[\\`*_\[\]]")
+
+
+def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    ## Lines as Markdown
+    """
+    made: list[TextLine] = []
+    prose: list[TextLine] = []
+    addresses = {_key(match): match["address"] for match in _targets(lines)}
+    at = 0
+    while at < len(lines):
+        taken = next(filter(None, (rule(lines, at) for rule in _RULES)), None)
+        if taken is None:
+            prose.append(lines[at])
+            at += 1
+            continue
+        block, after = taken
+        made += _prose(prose, addresses)
+        prose = []
+        apart(made, block)
+        made += block
+        # What follows a block directly is a paragraph of its own.
+        if block and after < len(lines) and not lines[after].is_blank:
+            made.append(TextLine("", lines[after].at))
+        at = after
+    return made + _prose(prose, addresses)
+
+
+def apart(above: list[TextLine], below: Sequence[TextLine]) -> None:
+    r"""
+    ## An empty line between two blocks
+
+    Where there is none yet; Markdown needs it.
+    """
+    if above and below and not above[-1].is_blank and not below[0].is_blank:
+        above.append(TextLine("", below[0].at))
+
+
+def emphasised(text: str) -> str:
+    r"""
+    ## Words in italics
+
+    What has marks of its own is left as it is.
+    """
+    text = " ".join(text.split())
+    if "`" in text:
+        return inline(text)
+    return f"*{escaped(text)}*" if text else ""
+
+
+def escaped(text: str) -> str:
+    r"""
+    ## A text without marks of Markdown
+    """
+    return _MARKS.sub(r"\\\g<0>", text)
+
+
+def inline(text: str, addresses: dict[str, str] | None = None) -> str:
+    r"""
+    ## The marks inside a line
+
+    Roles, links and citations; `addresses` are those of links by name. Line ends stay.
+    """
+    known = addresses or {}
+
+    def made(match: re.Match[str]) -> str:
+        shown = _inline(match, known)
+        return shown + "\n" * (match[0].count("\n") - shown.count("\n"))
+
+    return _INLINE.sub(made, text)
+
+
+def _inline(match: re.Match[str], addresses: dict[str, str]) -> str:
+    if match["role"]:
+        return _role(match["role"].split(":")[-1], match["said"])
+    if match["address"]:
+        return f"[{match['words'] or match['address']}]({match['address']})"
+    if match["reference"]:
+        words = match["reference"]
+        address = addresses.get(" ".join(words.split()).lower())
+        return f"[{words}]({address})" if address else words
+    if match["cited"]:
+        return rf"[{match['cited']}]"
+    return match[0]
+
+
+def _role(role: str, said: str) -> str:
+    if role == "math":
+        return f"${said.strip()}$"
+    words, _, target = said.partition("<")
+    shown = words.strip() if target and words.strip() else said
+    if role in _NAMES:
+        name = shown.lstrip("!")
+        # With a tilde only the last part is shown.
+        return f"`{name.rpartition('.')[2] if name.startswith('~') else name}`"
+    if role in ("code", "samp"):
+        return f"`{said}`"
+    if role in ("doc", "ref", "numref", "term"):
+        return shown
+    if role in ("pep", "rfc"):
+        return f"{role.upper()} {said}"
+    return emphasised(shown)
+
+
+def _targets(lines: Iterable[TextLine]) -> Iterable[re.Match[str]]:
+    return (match for match in map(_TARGET.match, (line.text for line in lines)) if match)
+
+
+def _key(match: re.Match[str]) -> str:
+    return " ".join((match["name"] or "").strip("`").split()).lower()
+
+
+def _prose(lines: Sequence[TextLine], addresses: dict[str, str]) -> list[TextLine]:
+    r"""
+    Text between blocks. A list right below the sentence that announces it is a list.
+    """
+    made: list[TextLine] = []
+    text = inline("\n".join(line.text for line in lines), addresses)
+    for line, shown in zip(lines, text.split("\n") if lines else [], strict=True):
+        announced = made and made[-1].text.rstrip().endswith(":") and not _ITEM.match(made[-1].text)
+        if announced and _ITEM.match(shown) and line.indent <= made[-1].indent:
+            made.append(TextLine("", line.at))
+        made.append(TextLine(shown, line.at))
+    return made
+
+
+def body(lines: Sequence[TextLine], at: int, indent: int) -> tuple[list[TextLine], int]:
+    r"""
+    ## What is indented below a line
+
+    Without its indentation and without the empty lines around it, and the line behind it. `at` is
+    where it begins, and `indent` is that of the line above.
+    """
+    end = at
+    for number in range(at, len(lines)):
+        if lines[number].is_blank:
+            continue
+        if lines[number].indent <= indent:
+            break
+        end = number + 1
+    begin = next((i for i in range(at, end) if not lines[i].is_blank), end)
+    return dedented(lines[begin:end]), max(end, at)
+
+
+def dedented(lines: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    ## Lines without the indentation that all of them have
+    """
+    least = min((line.indent for line in lines if not line.is_blank), default=0)
+    return [TextLine(line.text[least:], line.at) for line in lines]
+
+
+def indented(lines: Iterable[TextLine], blanks: str) -> list[TextLine]:
+    r"""
+    ## Lines with more indentation
+    """
+    return [TextLine(blanks + line.text if line.text.strip() else "", line.at) for line in lines]
+
+
+def _place(lines: Sequence[TextLine], at: int) -> str:
+    r"""
+    The blanks before a block: it is inside an item of a list above, or inside none.
+    """
+    indent = lines[at].indent
+    for above in reversed(lines[:at]):
+        if above.is_blank or above.indent >= indent:
+            continue
+        match = _ITEM.match(above.text)
+        if match:
+            return " " * (4 * -(-indent // 4))
+        indent = above.indent
+    return ""
+
+
+def fenced(lines: Sequence[TextLine], language: str) -> list[TextLine]:
+    r"""
+    ## Lines as a block of code
+    """
+    if not lines:
+        return []
+    mark = "~~~~" if any("```" in line.text for line in lines) else "```"
+    first, last = lines[0].at, lines[-1].at
+    return [TextLine(f"{mark}{language}", first), *lines, TextLine(mark, last)]
+
+
+def _language(lines: Sequence[TextLine]) -> str:
+    r"""
+    What a block of code is written in, if nobody says it.
+    """
+    if _ANSWERED.match(lines[0].text):
+        return "pycon"
+    try:
+        ast.parse(textwrap.dedent("\n".join(line.text for line in lines)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    return "python"
+
+
+def _fence(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    A block of code in Markdown stays as it is.
+    """
+    end = end_of_fence(lines, at)
+    return (list(lines[at:end]), end) if end > at else None
+
+
+def end_of_fence(lines: Sequence[TextLine], at: int) -> int:
+    r"""
+    ## The line behind a block of code
+
+    Of one that Markdown marks, and that begins in this line; else the line itself. Tildes right
+    below a text mark a title.
+    """
+    match = FENCE.match(lines[at].text)
+    is_title = at and not lines[at - 1].is_blank and not lines[at].text.strip().strip("~")
+    if match is None or is_title:
+        return at
+    for end in range(at + 1, len(lines)):
+        text = lines[end].text.strip()
+        if text.startswith(match["mark"]) and not text.strip(match["mark"][0]):
+            return end + 1
+    return len(lines)
+
+
+def _session(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    A session of Python: up to an empty line, unless the next thing is another prompt.
+    """
+    indent = lines[at].indent
+    if not _ANSWERED.match(lines[at].text.lstrip()):
+        return None
+    end = at
+    while end < len(lines):
+        after = next((i for i in range(end, len(lines)) if not lines[i].is_blank), len(lines))
+        if after == len(lines) or lines[after].indent < indent:
+            break
+        if after > end and not _ANSWERED.match(lines[after].text.lstrip()):
+            break
+        end = after + 1
+    return indented(fenced(dedented(lines[at:end]), "pycon"), _place(lines, at)), end
+
+
+def _directive(lines: Sequence[TextLine], at: int) -> _Made:
+    match = _DIRECTIVE.match(lines[at].text)
+    if match is None:
+        return None
+    inside, end = body(lines, at + 1, lines[at].indent)
+    name, said = match["name"].rpartition(":")[2], (match["said"] or "").strip()
+    first = [TextLine(said, lines[at].at)] if said else []
+    while inside and _OPTION.match(inside[0].text):
+        inside = inside[1:]
+    inside = inside[next((i for i, line in enumerate(inside) if not line.is_blank), 0) :]
+    blanks = _place(lines, at)
+    if name == "math":
+        made = _formula([*first, *inside])
+    elif name in _CODES:
+        written = inside or first
+        language = said if inside and re.fullmatch(r"[\w+-]+", said) else ""
+        made = fenced(written, language or (_language(written) if written else ""))
+    elif name in _VERSIONS:
+        version, _, rest = said.partition(" ")
+        opening = f"*{_VERSIONS[name]} {escaped(version)}{':' if rest or inside else '.'}* {rest}"
+        made = blocks([TextLine(opening.rstrip(), lines[at].at), *inside])
+    elif name in _BOXES:
+        title = _TITLES.get(name, name.capitalize())
+        if name in ("admonition", "topic") and said:
+            title, first = said.replace('"', "'"), []
+        opening = f'!!! {_BOXES[name]} "{title}"'
+        inner = indented(blocks([*first, *inside]), "    ")
+        made = [TextLine(opening, lines[at].at), TextLine("", lines[at].at), *inner]
+    elif name == "rubric":
+        made = [TextLine(f"**{inline(said)}**", lines[at].at), *blocks(inside)]
+    else:
+        # What only Sphinx can do is shown as it is typed.
+        made = fenced(dedented(lines[at:end]), "")
+    return indented(made, blanks), end
+
+
+def _formula(lines: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    Lines with `&` or a double backslash are aligned, as Sphinx does.
+    """
+    if not lines:
+        return []
+    tex = "\n".join(line.text for line in lines)
+    first, last = lines[0].at, lines[-1].at
+    is_aligned = ("&" in tex or "\\\\" in tex) and r"\begin" not in tex
+    opening = [r"\begin{aligned}"] if is_aligned else []
+    closing = [r"\end{aligned}"] if is_aligned else []
+    return [
+        TextLine("$$", first),
+        *(TextLine(text, first) for text in opening),
+        *(line for line in lines if not line.is_blank),
+        *(TextLine(text, last) for text in closing),
+        TextLine("$$", last),
+    ]
+
+
+def _citation(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    A reference at the end of a docstring.
+    """
+    match = _CITATION.match(lines[at].text)
+    if match is None:
+        return None
+    inside, end = body(lines, at + 1, lines[at].indent)
+    opening = TextLine(f"[{match['mark']}] {match['said']}", lines[at].at)
+    return indented(blocks([opening, *inside]), _place(lines, at)), end
+
+
+def _target(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    A place that others link to, or an address that a word in the text leads to: nothing to see.
+    """
+    return ([], at + 1) if _TARGET.match(lines[at].text) else None
+
+
+def _table(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    A table whose columns are drawn stays as it is drawn.
+    """
+    if not _BORDER.match(lines[at].text):
+        return None
+    end = next((i for i in range(at, len(lines)) if lines[i].is_blank), len(lines))
+    return indented(fenced(dedented(lines[at:end]), ""), _place(lines, at)), end
+
+
+def _literal(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    Two colons announce code, which is indented below.
+    """
+    text = lines[at].text.rstrip()
+    if not text.endswith("::") or _DIRECTIVE.match(text):
+        return None
+    inside, end = body(lines, at + 1, lines[at].indent)
+    if not inside or lines[at + 1].indent > lines[at].indent and not lines[at + 1].is_blank:
+        # Without an empty line between them, only an example of Google's style is meant.
+        if not inside or text.lstrip()[:1] in "-*+":
+            return None
+    blanks = _place(lines, lines.index(inside[0]) if inside[0] in lines else at)
+    announced = _prose([TextLine(text[:-1], lines[at].at)], {}) if text.strip(": ") else []
+    code = indented(fenced(inside, _language(inside)), blanks)
+    apart(announced, code)
+    return announced + code, end
+
+
+def _title(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    A title between two lines, or above one that Markdown doesn't know.
+    """
+    is_over = bool(_RULE.match(lines[at].text))
+    title = at + is_over
+    below = title + 1
+    if below >= len(lines) or lines[title].is_blank or lines[title].indent > is_over:
+        return None
+    match = _RULE.match(lines[below].text)
+    text = lines[title].text.strip()
+    if match is None or _RULE.match(text) or len(lines[below].text.rstrip()) < len(text):
+        return None
+    if is_over and lines[at].text.strip() != lines[below].text.strip():
+        return None
+    if not is_over and match[1] in "=-":
+        return None
+    begins = all(line.is_blank for line in lines[:at])
+    level = (1 if begins and is_over else 2) if is_over else _LEVELS.get(match[1], 4)
+    return [TextLine(f"{'#' * level} {inline(text)}", lines[title].at)], below + 1
+
+
+_RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (
+    _fence,
+    _session,
+    _directive,
+    _citation,
+    _target,
+    _table,
+    _literal,
+    _title,
+)

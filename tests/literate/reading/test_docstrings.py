@@ -1,0 +1,229 @@
+r"""Docstrings of other styles become Markdown, line by line."""
+
+import logging
+import re
+from pathlib import Path
+from textwrap import dedent
+
+import griffe
+import pytest
+
+from literate.reading.docstrings import as_markdown
+from literate.reading.rows import rows
+from literate.reading.source import parse, read
+from tests.literate.projects import ROOT
+
+GOOGLE = """
+    Put things together.
+
+    Args:
+        first: the one that
+            comes first.
+        second (dict[str, int], optional): a
+            table.
+
+            - of lists
+        **others: passed on
+    Returns:
+        int: how many.
+
+        They are counted.
+    Raises:
+        ValueError: if there are none.
+    Example:
+
+        >>> f(1)
+        2
+"""
+NUMPY = """
+    Put things together.
+
+    Parameters
+    ----------
+    first, second : array_like of shape (n,)
+        Both.
+    third
+        Without a type.
+
+    Returns
+    -------
+    total : int
+        How many.
+
+    See Also
+    --------
+    other_function : Another one.
+
+    Notes
+    -----
+    They are counted.
+"""
+SPHINX = """
+    Put things together.
+
+    :param first: the one that
+        comes first
+    :param int second: a number
+    :type first: str
+    :returns: how many
+    :rtype: int
+    :raises ValueError: if there are none
+    They are counted.
+"""
+
+
+def _texts(docstring: str) -> list[str]:
+    return dedent(docstring).strip().split("\n")
+
+
+def _shown(docstring: str) -> str:
+    r"""The Markdown without empty lines."""
+    lines = (line.text for line in as_markdown(_texts(docstring)))
+    return "\n".join(line for line in lines if line.strip())
+
+
+def test_sections_of_google_become_lists() -> None:
+    expected = r"""
+        Put things together.
+        **Args**
+        * `first`: the one that
+            comes first.
+        * `second` (*dict\[str, int\], optional*): a
+            table.
+            - of lists
+        * `**others`: passed on
+        **Returns**
+        * *int*: how many.
+            They are counted.
+        **Raises**
+        * *ValueError*: if there are none.
+        **Example**
+        ```pycon
+        >>> f(1)
+        2
+        ```
+    """
+    assert _shown(GOOGLE) == dedent(expected).strip()
+
+
+def test_sections_of_numpy_become_lists() -> None:
+    expected = r"""
+        Put things together.
+        **Parameters**
+        * `first`, `second` (*array\_like of shape (n,)*):
+            Both.
+        * `third`:
+            Without a type.
+        **Returns**
+        * *total* (*int*):
+            How many.
+        **See Also**
+        * other\_function : Another one.
+        **Notes**
+        They are counted.
+    """
+    assert _shown(NUMPY) == dedent(expected).strip()
+
+
+def test_fields_of_sphinx_become_lists() -> None:
+    expected = """
+        Put things together.
+        **Arguments**
+        * `first` (*str*): the one that
+            comes first
+        * `second` (*int*): a number
+        **Returns**
+        * *int*: how many
+        **Raises**
+        * *ValueError*: if there are none
+            They are counted.
+    """
+    assert _shown(SPHINX).replace("    They", "    They") == dedent(expected).strip()
+
+
+@pytest.mark.parametrize(
+    ("docstring", "style"), [(GOOGLE, "google"), (NUMPY, "numpy"), (SPHINX, "sphinx")]
+)
+def test_arguments_are_those_that_another_parser_finds(docstring: str, style: str) -> None:
+    logging.disable(logging.WARNING)
+    text = "\n".join(_texts(docstring))
+    sections = griffe.parse(griffe.Docstring(text), griffe.Parser(style))
+    expected = [
+        argument.name
+        for section in sections
+        if section.kind is griffe.DocstringSectionKind.parameters
+        for argument in section.value
+    ]
+    heads = re.findall(r"(?m)^\* ((?:`[*\w]+`(?:, )?)+)", _shown(docstring))
+    assert expected
+    assert [name for head in heads for name in re.findall(r"`([*\w]+)`", head)] == expected
+
+
+@pytest.mark.parametrize("docstring", [GOOGLE, NUMPY, SPHINX])
+def test_each_line_knows_where_it_comes_from(docstring: str) -> None:
+    texts = _texts(docstring)
+    lines = as_markdown(texts)
+    words = [(word, line.at) for line in lines for word in re.findall(r"\b[a-z]{4,}\b", line.text)]
+    assert [at for _, at in words] == sorted(at for _, at in words)
+    # A type joins its argument, and a session gets a name.
+    moved = {"type", "pycon", "rtype", "param", "returns", "raises"}
+    there = [(word, at) for word, at in words if word not in moved]
+    assert there
+    assert all(word in texts[at] for word, at in there)
+
+
+def test_a_problem_in_a_list_has_its_line_in_the_file() -> None:
+    source = parse(
+        'def f(first):\n    """One.\n\n    Args:\n        first: one\n            `b`\n    """\n'
+    )
+    note = next(row.note for row in rows(source) if row.note)
+    spans = [span for span in note.parsed.spans if span.kind == "code"]
+    assert [span.line for span in spans] == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (":class:`~pkg.mod.Name`\\s and :math:`a_i` in :pep:`8`", "`Name`s and $a_i$ in PEP 8"),
+        (
+            "see `the site <https://a.b/c>`_ and ``x`` [1]_",
+            r"see [the site](https://a.b/c) and ``x`` [1]",
+        ),
+        (".. note::\n   Look.", '!!! note "Note"\n    Look.'),
+        (".. versionadded:: 1.2", "*New in version 1.2.*"),
+        (".. math::\n\n    a &= b", "$$\n\\begin{aligned}\na &= b\n\\end{aligned}\n$$"),
+        ("So::\n\n    x = 1\n\nend", "So:\n```python\nx = 1\n```\nend"),
+        ("=====\nTitle\n=====\n\nText", "# Title\nText"),
+        ("Part\n~~~~\n\nText", "### Part\nText"),
+        ("Do it:\n- one\n- two", "Do it:\n- one\n- two"),
+        (".. custom:: a\n\n    b", "```\n.. custom:: a\n    b\n```"),
+        (".. [1] Somebody,\n   2001.", "[1] Somebody,\n2001."),
+    ],
+)
+def test_marks_of_sphinx_become_those_of_markdown(written: str, shown: str) -> None:
+    lines = (line.text for line in as_markdown(written.split("\n")))
+    assert "\n".join(line for line in lines if line.strip()) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n>>> f(1)\nArgs:\n    x: y\n```",
+        "`\\t` of `\\theta`, [a](b.md), `code`: text",
+        "---\ntitle: Note\nArgs:\n    x: y\n---\n\nText",
+        "A title\n-------\n\nText",
+        "* `x` is one\n* `y` is two",
+    ],
+)
+def test_markdown_stays_as_it_is(text: str) -> None:
+    assert "\n".join(line.text for line in as_markdown(text.split("\n"))) == text
+
+
+def test_no_note_of_ours_is_taken_for_another_style() -> None:
+    changed = [
+        path.name
+        for path in sorted((ROOT / "labml_nn").rglob("*.py"))
+        for row in rows(read(Path(path)))
+        if row.note and any(text.startswith(("**Arg", "**Ret", "**Par")) for text in row.note.texts)
+    ]
+    assert changed == []

@@ -1,0 +1,200 @@
+r"""Docstrings of other styles, on the pages of a built site."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.literate.projects import MKDOCS, SETTINGS, succeed, write
+from tests.literate.shown import Shown
+
+STYLES = '''r"""# Styles
+
+RST :math:`\\alpha^2`, :func:`f`, :py:class:`~pkg.m.K`, ``code``, `plain`_ and |sub|.
+
+>>> f(1)
+2
+>>> for i in range(2):
+...     print(i)
+0
+1
+
+.. math:: a = b^2
+
+.. code-block:: python
+
+    x = 1
+
+.. deprecated:: 1.0
+   Use g.
+
+.. [1] Reference text. See [1]_.
+
+========  =====
+Name      Value
+========  =====
+a         1
+========  =====
+
+@param x: epytext
+"""
+
+
+def f(x: int) -> int:
+    r"""One line.
+
+    Args:
+        x: the first.
+        y: the second, which
+            goes on.
+
+            - a list item
+            - another
+
+    Returns:
+        A dict with::
+
+            {"a": 1}
+
+    Yields:
+        int: next.
+    """
+    return x + 1
+
+
+class K:
+    r"""Class.
+
+    Attributes
+    ----------
+    a : int
+        First.
+    b : array, shape (n, m)
+        Second.
+
+    See Also
+    --------
+    f : other.
+
+    References
+    ----------
+    .. [1] Someone, 2001.
+    """
+
+    a: int = 1
+    b = 2
+'''
+
+DOCTESTS = '''"""# M
+
+>>> # a comment
+>>> for i in range(2):
+...     print(i)
+0
+1
+"""
+
+
+def f(x):
+    """Do it.
+
+    :param x: the first
+    :returns: two
+    """
+    return 2
+
+
+def g(x):
+    """Do it:
+    - one
+    - two
+    """
+    return 2
+'''
+
+BOXES = '''r"""# M
+
+!!! note "Look"
+    Inside the note, `x`.
+
+.. warning:: Take care.
+"""
+x = 1
+'''
+
+PACKAGE = {
+    "pyproject.toml": SETTINGS + "strict = false\n",
+    "mkdocs.yml": MKDOCS.replace("nav: [index.md]", ""),
+    "docs/none.txt": "",
+    "pkg/__init__.py": '"""# pkg"""\n',
+    "pkg/styles.py": STYLES,
+    "pkg/doctests.py": DOCTESTS,
+    "pkg/boxes.py": BOXES,
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("authors")
+    write(root, PACKAGE)
+    succeed(root, "mkdocs", "build")
+    return root / "site"
+
+
+def notes(site: Path, page: str) -> list[str]:
+    r"""The HTML of the notes of a page, each up to its code."""
+    text = (site / page / "index.html").read_text(encoding="utf-8")
+    article = text.partition("<article")[2].partition("</article>")[0]
+    return [
+        note.partition('<div class="code"')[0].partition("</section>")[0]
+        for note in article.split('<div class="note"')[1:]
+    ]
+
+
+def shown(note: str) -> Shown:
+    return Shown("<div" + note.rpartition("</div>")[0] + "</div>")
+
+
+def test_sessions_are_code_with_their_lines(site: Path) -> None:
+    first = shown(notes(site, "doctests")[0])
+    lines = ">>> # a comment\n>>> for i in range(2):\n...     print(i)\n0\n1"
+    assert first.texts(".//code[@class='block']") == [lines]
+    assert first.texts(".//blockquote") == first.texts(".//h1") == []
+    assert first.texts(".//span[@class='gp']") == [">>> ", ">>> ", "... "]
+    assert "".join(first.texts(".//span[@class='go']")) == "0\n1"
+
+
+def test_arguments_of_each_style_are_lists(site: Path) -> None:
+    epytext, google, numpy = map(shown, notes(site, "styles")[:3])
+    sphinx, below = map(shown, notes(site, "doctests")[1:3])
+    assert epytext.texts(".//li") == ["x: epytext"]
+    assert google.texts(".//strong") == ["Args", "Returns", "Yields"]
+    assert google.texts(".//li//li") == ["a list item", "another"]
+    assert google.texts(".//code[@class='block']") == ['{"a": 1}']
+    assert numpy.texts(".//strong") == ["Attributes", "See Also", "References"]
+    assert numpy.texts(".//li/code") == ["a", "b"]
+    assert numpy.texts(".//li/em") == ["int", "array, shape (n, m)"]
+    assert numpy.texts(".//h2") == []
+    assert sphinx.texts(".//strong") == ["Arguments", "Returns"]
+    assert sphinx.texts(".//li") == ["x: the first"]
+    assert below.texts(".//li") == ["one", "two"]
+
+
+def test_roles_tables_and_directives_of_sphinx_are_set(site: Path) -> None:
+    first = shown(notes(site, "styles")[0])
+    assert first.texts(".//code")[:3] == ["f", "K", "code"]
+    assert first.texts(".//annotation") == [r"\alpha^2", "a = b^2"]
+    assert [text.split("\n")[0] for text in first.texts(".//code[@class='block']")] == [
+        ">>> f(1)",
+        "x = 1",
+        "========  =====",
+    ]
+    assert "Deprecated since version 1.0:\nUse g." in first.texts(".//p")
+    assert "[1] Reference text. See [1]." in first.texts(".//p")
+    assert "::" not in first.text()
+    assert ":`" not in first.text()
+
+
+def test_boxes_are_those_of_the_theme(site: Path) -> None:
+    first = shown(notes(site, "boxes")[0])
+    assert first.texts(".//p[@class='admonition-title']") == ["Look", "Warning"]
+    assert first.texts(".//div[@class='admonition warning']/p") == ["Warning", "Take care."]
