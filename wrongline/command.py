@@ -17,7 +17,9 @@ something is, and 2 if the model can't be run; with `--strict` it is 3 if someth
 
 Its arguments, and the way to call an attention, [are guessed](guesses.py). (Sizes that stand above
 the class, and targets, are only where you [paste it](pasted.py).) What was guessed is printed, and
-`--arguments` says it better. A model reads three texts as long as it allows, but of 256 tokens at
+`--arguments` says it better. Of a script that trains when it is imported, `--definitions` runs the
+[definitions](definitions.py) alone. There is [a plugin of pytest](plugin.py), and a [workflow for
+pull requests](leak_gate.py). A model reads three texts as long as it allows, but of 256 tokens at
 most.
 
 A class of the transformers library is made from a [tiny configuration](tiny.py).
@@ -38,6 +40,7 @@ from torch import Tensor, nn
 
 from wrongline.attention_tests import find_mistakes
 from wrongline.calling import logits_of, own_lengths
+from wrongline.definitions import run_definitions
 from wrongline.guesses import SIZES, guess_arguments
 from wrongline.in_place import borrowed
 from wrongline.language_model import find_in_language_model
@@ -45,7 +48,7 @@ from wrongline.pasted_models import best_way, is_model
 from wrongline.pasted_text import line_of, shown
 from wrongline.special_sizes import special_sizes
 from wrongline.tiny import tiny
-from wrongline.verdicts import ERROR, NOT_TRIED, Findings, Verdict
+from wrongline.verdicts import ERROR, Findings, Verdict
 
 Makes = Callable[..., nn.Module]
 
@@ -65,12 +68,12 @@ def inside_a_package(path: Path) -> tuple[Path, str]:
     return folder, ".".join(names)
 
 
-def load(name: str) -> Makes:
+def load(name: str, definitions: bool = False) -> Makes:
     r"""
     ## Find the class
 
     `name` is that of a file or of a module, a colon, and that of a class or of a function that
-    makes a model.
+    makes a model. Of a file, only the [definitions](definitions.py) are run if that is asked for.
     """
     # A colon can't be part of either.
     place, _, wanted = name.rpartition(":")
@@ -90,7 +93,12 @@ def load(name: str) -> Makes:
         # Now the file runs. (Its package runs first.)
         if "." in full:
             importlib.import_module(full.rpartition(".")[0])
-        spec.loader.exec_module(module)
+        if definitions:
+            left_out = run_definitions(path.read_text("utf-8"), str(path), vars(module))
+            if wanted in left_out:
+                raise ValueError(f"{wanted} isn't a definition of {place}: {left_out[wanted]}")
+        else:
+            spec.loader.exec_module(module)
     else:
         # Whatever Python can import here.
         module = importlib.import_module(place)
@@ -173,6 +181,24 @@ def examine(module: nn.Module, width: int, heads: int, **options: Any) -> Findin
     return Findings([Verdict("runs", ERROR, failed)])
 
 
+def judge(
+    name: str,
+    arguments: str | None = None,
+    sizes: tuple[int, int] = (SIZES["d_model"], SIZES["heads"]),
+    definitions: bool = False,
+    **options: Any,
+) -> tuple[Findings, Makes]:
+    r"""
+    ## Find it, make it, test it
+
+    `arguments` are said or guessed, and `sizes` are the width and the heads of an attention.
+    """
+    # The same weights each time.
+    torch.manual_seed(0)
+    kind = load(name, definitions)
+    return examine(make(kind, arguments), *sizes, **options), kind
+
+
 def shown_by_line(found: Findings, kind: Makes) -> str:
     r"""
     ## The table, with likely lines
@@ -209,38 +235,47 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--strict", action="store_true", help="3 if something wasn't tried")
     parser.add_argument("--json", action="store_true", help="the verdicts for a program")
     parser.add_argument("--junit", metavar="FILE", help="write the verdicts as JUnit's XML")
+    parser.add_argument("--markdown", metavar="FILE", help="write them for a comment")
+    # A script may train when it is imported.
+    only = "run the file's imports, functions, classes and plain values, and nothing else"
+    parser.add_argument("--definitions", action="store_true", help=only)
     said = parser.parse_args(arguments)
-
-    # The same weights each time.
-    torch.manual_seed(0)
 
     # For a program nothing stands on the output but the verdicts.
     aside = redirect_stdout(sys.stderr) if said.json else nullcontext()
     # What is wrong with the command is told in a sentence.
     try:
         with aside:
-            kind = load(said.name)
-            module = make(kind, said.arguments)
-            found = examine(module, said.width, said.heads, skip=said.skip, only=said.only)
+            found, kind = judge(
+                said.name,
+                said.arguments,
+                (said.width, said.heads),
+                said.definitions,
+                skip=said.skip,
+                only=said.only,
+            )
     # Nothing was tested: that is another exit status than a test that fails.
-    except (ValueError, AttributeError, ImportError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    # The file or the class has a mistake of its own, or the arguments are not those of the class.
     except Exception as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        # Else the file or the class has a mistake of its own, or the arguments are not those of
+        # the class.
+        is_ours = isinstance(error, ValueError | AttributeError | ImportError | OSError)
+        sentence = str(error) if is_ours else f"{type(error).__name__}: {error}"
+        print(sentence, file=sys.stderr)
+        if said.markdown:
+            text = Findings([Verdict("runs", ERROR, sentence)]).as_markdown(said.name)
+            Path(said.markdown).write_text(text, encoding="utf-8")
         return 2
 
     # For programs: the verdicts, and the exit status.
     if said.junit:
         Path(said.junit).write_text(found.as_junit(said.name), encoding="utf-8")
+    if said.markdown:
+        Path(said.markdown).write_text(found.as_markdown(said.name), encoding="utf-8")
     if said.json:
         print(found.as_json())
         return found.status(said.strict)
 
     # The last line says it in short.
     print(shown_by_line(found, kind))
-    left = sum(one.kind == NOT_TRIED for one in found.verdicts)
-    what = f"{len(found)} of the tests fail" if found else "nothing is wrong"
-    print(f"{what}, {left} of {len(found.verdicts)} weren't tried")
+    print(found.summary)
     return found.status(said.strict)

@@ -19,6 +19,7 @@ switch for their mask, and it is often off.
 
 import inspect
 import re
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -96,14 +97,24 @@ class Config(SimpleNamespace):
         return getattr(self, name)
 
 
-def config_of(cls: type, name: str, text: str) -> Config:
+def maker(makes: Callable[..., Any]) -> Callable[..., Any]:
+    r"""
+    ## What takes the arguments
+
+    The constructor of a class, or a function that makes a model.
+    """
+    return makes.__init__ if isinstance(makes, type) else inspect.unwrap(makes)
+
+
+def config_of(makes: Callable[..., Any], name: str, text: str) -> Config:
     r"""
     ## Make a configuration
 
     Of what is read from it, wherever in the text: `config.n_head` or `cfg["n_head"]`.
     """
     # What nobody can guess has a default where the configuration is a class of the same file.
-    others = [one for one in cls.__init__.__globals__.values() if isinstance(one, type)]
+    around = getattr(maker(makes), "__globals__", {})
+    others = [one for one in around.values() if isinstance(one, type)]
     defaults = {key: value for other in others for key, value in vars(other).items()}
 
     # (A dictionary keeps the order, and each name once.)
@@ -115,19 +126,20 @@ def config_of(cls: type, name: str, text: str) -> Config:
     return Config(**{one: value for one, value in (defaults | known).items() if one in read})
 
 
-def guess_arguments(cls: type, text: str) -> tuple[dict[str, Any], list[str]]:
+def guess_arguments(makes: Callable[..., Any], text: str) -> tuple[dict[str, Any], list[str]]:
     r"""
     ## Guess the arguments of a class
 
-    And those that have no default and can't be guessed. `text` is the source, because a
-    configuration is known only by what is read from it.
+    Or of a function that makes a model. And those that have no default and can't be guessed. `text`
+    is the source, because a configuration is known only by what is read from it.
     """
     # Dropout is on: some mistakes are there with dropout only.
     sizes = SIZES | {"dropout": 0.1}
     found: dict[str, Any] = {}
     unknown = []
     # `self` is no argument, and `*args` takes nothing that we know.
-    for name, parameter in list(inspect.signature(cls.__init__).parameters.items())[1:]:
+    named = list(inspect.signature(maker(makes)).parameters.items())
+    for name, parameter in named[isinstance(makes, type) :]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         default = parameter.default
@@ -135,7 +147,7 @@ def guess_arguments(cls: type, text: str) -> tuple[dict[str, Any], list[str]]:
         known = meaning(name) != "causal" or isinstance(default, bool)
         # A configuration holds many others.
         if name in CONFIGS:
-            found[name] = config_of(cls, name, text)
+            found[name] = config_of(makes, name, text)
         # A name that says what it is. What has a default keeps it, but for the sizes of the test.
         elif meaning(name) and known:
             found[name] = sizes[meaning(name)]

@@ -41,6 +41,9 @@ UNUSUAL = "unusual"
 NOT_TRIED = "not tried"
 ERROR = "error"
 
+# Why a test that was skipped wasn't tried.
+UNASKED = "nobody asked for it"
+
 # What a program is told by the exit status.
 STATUS = {RIGHT: 0, WRONG: 1, ERROR: 1, "the model can't be run": 2, NOT_TRIED: 3}
 
@@ -122,19 +125,29 @@ class Findings(dict[str, str]):
         lines = [one.line() for one in sorted(self.verdicts, key=lambda one: one.test not in self)]
         return "\n".join([*lines, self.tried_on] if self.tried_on else lines)
 
+    @property
+    def summary(self) -> str:
+        r"""
+        ### All of it in a line
+        """
+        left = sum(one.kind == NOT_TRIED for one in self.verdicts)
+        what = f"{len(self)} of the tests fail" if self else "nothing is wrong"
+        return f"{what}, {left} of {len(self.verdicts)} weren't tried"
+
     def status(self, strict: bool = False) -> int:
         r"""
         ### The exit status of a command
 
         0 if nothing is wrong, 1 if something is, 2 if the model can't be run, and 3 if something
-        wasn't tried and one is `strict`.
+        that was asked for wasn't tried and one is `strict`.
         """
         kinds = {one.kind for one in self.verdicts}
         if any(one.kind == ERROR and one.test == "runs" for one in self.verdicts):
             return 2
         if kinds & {WRONG, ERROR}:
             return 1
-        return 3 if strict and NOT_TRIED in kinds else 0
+        left = [one for one in self.verdicts if one.kind == NOT_TRIED and one.sentence != UNASKED]
+        return 3 if strict and left else 0
 
     def as_json(self) -> str:
         r"""
@@ -165,6 +178,26 @@ class Findings(dict[str, str]):
             f'errors="{count[ERROR]}" skipped="{count[NOT_TRIED]}">'
         )
         return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', head, *lines, "</testsuite>"])
+
+    def as_markdown(self, name: str) -> str:
+        r"""
+        ### As Markdown, for a comment
+        """
+
+        def cell(text: str) -> str:
+            # A line of a table has no ends of lines, and what looks like HTML is none.
+            text = text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
+            return " ".join(text.split())
+
+        # What fails comes first, and then what wasn't tried.
+        order = {WRONG: 0, ERROR: 0, NOT_TRIED: 1, UNUSUAL: 2, RIGHT: 3}
+        rows = [
+            f"| {one.kind} | `{one.test}` | {cell(one.sentence)} |"
+            for one in sorted(self.verdicts, key=lambda one: order[one.kind])
+        ]
+        head = [f"**`{name}`**: {self.summary}", "", "| verdict | test | |", "| --- | --- | --- |"]
+        end = ["", self.tried_on] if self.tried_on else []
+        return "\n".join([*head, *rows, *end, ""])
 
 
 def complain(found: Findings) -> None:
@@ -264,7 +297,7 @@ def run_all(
     for name, test in tests:
         asked = name in gates or name not in skip and (not only or name in only)
         if not asked or closed:
-            found.append(Verdict(name, NOT_TRIED, closed if asked else "nobody asked for it"))
+            found.append(Verdict(name, NOT_TRIED, closed if asked else UNASKED))
             continue
         if time.monotonic() - begun > PATIENCE:
             print(f"{time.monotonic() - begun:.0f} s, {name} ...", file=sys.stderr, flush=True)

@@ -1,4 +1,6 @@
+import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -98,6 +100,50 @@ def test_a_class_of_the_transformers_library_is_tiny(capsys: pytest.CaptureFixtu
     assert main(["transformers:RoFormerForCausalLM"]) == 0
     assert main(["transformers:XLNetLMHeadModel"]) == 1
     assert "sees the future" in capsys.readouterr().out
+    # Its sizes have to fit each other in a way of their own.
+    assert main(["transformers:Mamba2ForCausalLM"]) != 2
+
+
+def test_arguments_may_name_what_the_file_has(tmp_path: Path) -> None:
+    path = tmp_path / "names.py"
+    path.write_text(
+        "from torch import nn\n\nclass Head(nn.Linear):\n    pass\n\n"
+        "class Model(nn.Sequential):\n    def __init__(self, head, table):\n"
+        "        super().__init__(table, head)\n"
+    )
+    said = "dict(head=Head(24, 19), table=nn.Embedding(19, 24))"
+    assert main([f"{path}:Model", "--arguments", said]) == 0
+
+
+def test_the_exit_status_says_what_was_found_and_programs_can_read_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = f"{file(tmp_path)}:MyModel"
+    assert main([name]) == 0
+    assert main([name, "--strict"]) == 3
+    # What nobody asked for isn't missed.
+    assert main([name, "--strict", "--only", "model_prefix"]) == 0
+    capsys.readouterr()
+
+    # On the output of `--json` stands nothing else.
+    junit, comment = tmp_path / "told.xml", tmp_path / "told.md"
+    asked = [name, "--json", "--junit", str(junit), "--markdown", str(comment)]
+    assert main([*asked, "--skip", "each_sequence_alone"]) == 0
+    told = {one["test"]: one for one in json.loads(capsys.readouterr().out)["verdicts"]}
+    assert told["model_prefix"]["kind"] == "right"
+    assert told["each_sequence_alone"]["kind"] == "not tried"
+    assert told["each_sequence_alone"]["sentence"] == "nobody asked for it"
+    (suite,) = ElementTree.parse(junit).iter("testsuite")
+    assert int(suite.get("tests", "")) == len(told)
+    kinds = [one["kind"] for one in told.values()]
+    assert int(suite.get("skipped", "")) == kinds.count("not tried")
+    assert f"| not tried | `each_sequence_alone` | {told['each_sequence_alone']['sentence']} |" in (
+        comment.read_text(encoding="utf-8").splitlines()
+    )
+
+    # What can't be made is told there, too.
+    assert main([f"{file(tmp_path)}:Odd", "--markdown", str(comment)]) == 2
+    assert "| error | `runs` | Odd wants colour" in comment.read_text(encoding="utf-8")
 
 
 def test_what_can_not_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

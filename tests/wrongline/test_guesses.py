@@ -1,5 +1,6 @@
 r"""What arguments are by their names, and what a configuration is read for."""
 
+import functools
 from typing import Any
 
 import pytest
@@ -71,6 +72,17 @@ def test_arguments_are_guessed_by_their_names_and_others_keep_their_default_or_a
     assert found == expected
     assert list(found) == list(expected)
     assert unknown == ["wobble", "shade", "masked"]
+
+
+def test_a_function_that_makes_a_model_has_arguments_too() -> None:
+    def make(n_vocab: int, *, dim: int, depth: int, colour: str) -> nn.Module:
+        return nn.Identity()
+
+    expected = {"n_vocab": 19, "dim": 24, "depth": 2}
+    assert guess_arguments(make, "") == (expected, ["colour"])
+    # As is what a decorator hides.
+    hidden = functools.wraps(make)(lambda *given, **named: make(*given, **named))
+    assert guess_arguments(hidden, "")[0] == expected
 
 
 @pytest.mark.parametrize("name", ["config", "cfg", "args", "hparams", "params", "conf"])

@@ -520,6 +520,18 @@ def test_an_attention_of_another_kind_is_unusual(name: str) -> None:
     assert "- unusual: comparison: " in found.table
 
 
+def test_an_attention_may_have_a_learned_temperature() -> None:
+    class Warm(Half):
+        def __init__(self) -> None:
+            super().__init__(lambda z: z)
+            self.times = nn.Parameter(torch.tensor(0.4))
+
+    assert find_mistakes(Warm(), 2, WIDTH) == {}
+    # A leak beside it is found.
+    Warm.forward = lambda self, x: Half.forward(self, x) + x.mean(1, keepdim=True)
+    assert "nothing_from_the_future" in find_mistakes(Warm(), 2, WIDTH)
+
+
 def test_an_attention_may_have_frozen_weights_and_hold_what_has_a_history() -> None:
     attention = Attention()
     attention.parts.weight.requires_grad_(False)

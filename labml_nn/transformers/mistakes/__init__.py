@@ -65,9 +65,10 @@ The mistakes:
 The tests:
 
 15. [How a leak is found](language_model.py), in any model.
-16. [How a mistake is named](attention_tests.py), in an attention.
-17. [A census](../../../docs/census.md): what the tests say about models that people run.
-18. [The package](../../../wrongline/__init__.py) with all tests, each on a page: of an
+16. [Leaks that a short text doesn't show](published_leaks.py), three of them published.
+17. [How a mistake is named](attention_tests.py), in an attention.
+18. [A census](../../../docs/census.md): what the tests say about models that people run.
+19. [The package](../../../wrongline/__init__.py) with all tests, each on a page: of an
     [attention](../../../wrongline/attention_tests.py), by its
     [properties](../../../wrongline/properties.py) and by a
     [comparison](../../../wrongline/comparison.py); of a [whole

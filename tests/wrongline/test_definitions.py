@@ -1,0 +1,72 @@
+import linecache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wrongline.command import load
+from wrongline.definitions import example, run_definitions
+
+SCRIPT = """
+from dataclasses import dataclass
+try:
+    import no_such_speedup
+except ImportError:
+    no_such_speedup = None
+import no_such_library
+from torch import nn
+
+width, depth = 4 * 2, len("ab")
+rate = float("0.1")
+steps = count_all()
+needs = steps + 1
+
+@dataclass
+class Config:
+    width: int = width
+
+class Model(nn.Linear):
+    def __init__(self, config: Config):
+        super().__init__(config.width, config.width)
+
+class Odd(no_such_library.Base):
+    pass
+
+raise SystemExit("it trains")
+model = Model(Config())
+if __name__ == "__main__":
+    inside = 1
+"""
+
+
+def test_definitions_are_run_and_nothing_else() -> None:
+    names: dict[str, Any] = {"__name__": "train"}
+    left_out = run_definitions(SCRIPT, "train.py", names)
+    assert (names["width"], names["depth"], names["rate"]) == (8, 2, 0.1)
+    assert names["no_such_speedup"] is None
+    assert names["Model"](names["Config"]()).in_features == 8
+    part = "it stands in a part that isn't run"
+    assert left_out["steps"] == left_out["model"] == left_out["inside"] == part
+    assert left_out["needs"] == "line 13: NameError: name 'steps' is not defined"
+    assert left_out["Odd"].startswith("line 23: ")
+    assert not left_out.keys() & names.keys()
+
+
+def test_the_command_finds_the_class_and_says_why_it_can_not(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT)
+    # As a whole it can't be imported.
+    with pytest.raises(ModuleNotFoundError, match="no_such_library"):
+        load(f"{path}:Model")
+    kind = load(f"{path}:Model", definitions=True)
+    # Its lines are those of the file.
+    code = kind.__init__.__code__
+    assert "def __init__" in linecache.getline(code.co_filename, code.co_firstlineno)
+    with pytest.raises(ValueError, match="model isn't a definition of .*: it stands in a part"):
+        load(f"{path}:model", definitions=True)
+
+
+def test_the_example_trains_nothing() -> None:
+    defined, left_out = example()
+    assert {"n_layers", "Model", "plot"} <= set(defined)
+    assert list(left_out) == ["model"]

@@ -1,0 +1,115 @@
+r"""
+---
+title: The Definitions of a Script
+summary: A script that trains when it is imported is asked for its model, and nothing is trained.
+---
+
+Many models stand in the file that trains them, `train.py`. To import that file is to train. So with
+`--definitions` only these of its lines are run: imports, functions, classes, and values for which
+nothing has to be called, such as `n_layers = 12`. A library that isn't installed is missed only
+where it is called. What needs a line that was left out is left out, too.
+
+**In:** the text of a script. **Out:** the names that it defines, and for the others the reason.
+"""
+
+import ast
+from typing import Any
+
+from wrongline.run_pasted import without_missing
+
+# They train nothing, fetch nothing and write nothing.
+HARMLESS = set("bool dict float getattr int len list max min range round set str tuple".split())
+HARMLESS |= {"os.environ.get", "torch.cuda.is_available"}
+
+
+def calls_nothing(node: ast.AST) -> bool:
+    r"""
+    ## Can it be run without doing anything?
+
+    `dataclass(…)` and the like, above a class, are no such calls.
+    """
+    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+    return all(ast.unparse(one.func) in HARMLESS for one in calls)
+
+
+def is_definition(node: ast.stmt) -> bool:
+    r"""
+    ## Is a statement run?
+    """
+    # The bodies of functions don't run here.
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return True
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return True
+    # An import with another way out.
+    if isinstance(node, ast.Try):
+        inner = [*node.body, *node.orelse, *(one for way in node.handlers for one in way.body)]
+        return all(isinstance(one, ast.Pass) or is_definition(one) for one in inner)
+    is_value = isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+    return is_value and calls_nothing(node)
+
+
+def names_of(node: ast.stmt) -> list[str]:
+    r"""
+    ## What a statement would have defined
+    """
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    stored = (one for one in ast.walk(node) if isinstance(one, ast.Name))
+    return [one.id for one in stored if isinstance(one.ctx, ast.Store)]
+
+
+def run_definitions(text: str, file: str, names: dict[str, Any]) -> dict[str, str]:
+    r"""
+    ## Run the definitions
+
+    They come to `names`, which has those of a module already. The result has the names that
+    couldn't be defined, and why. `file` is told in errors, and is where Python looks up the lines.
+    """
+    tree, missing = without_missing(text)
+    names |= missing
+    left_out: dict[str, str] = {}
+    for node in tree.body:
+        if not is_definition(node):
+            left_out |= dict.fromkeys(names_of(node), "it stands in a part that isn't run")
+            continue
+        try:
+            exec(compile(ast.Module([node], []), file, "exec"), names)
+        # It needs what was left out, or fails by itself.
+        except Exception as error:
+            said = f"line {node.lineno}: {type(error).__name__}: {error}"
+            left_out |= dict.fromkeys(names_of(node), said)
+    return left_out
+
+
+def example() -> tuple[list[str], dict[str, str]]:
+    r"""
+    ## Example
+
+    A script that would train for hours.
+
+    ### Exercises
+
+    ??? question "Why is `n_layers = 2 * 6` run, and `model = Model()` not?"
+        Nothing is called for the first. What a call does can't be seen: it may train.
+
+    ??? question "The class has a decorator that compiles it. Is it run?"
+        Yes. Decorators are run with what they are above, or it would be another class.
+    """
+    text = """
+import torch
+from no_such_library import plot
+
+n_layers = 2 * 6
+
+class Model(torch.nn.Identity):
+    layers = n_layers
+
+model = Model()
+plot(train(model))
+"""
+    names: dict[str, Any] = {"__name__": "train"}
+    left_out = run_definitions(text, "train.py", names)
+
+    # What was defined, and what was left out.
+    return [name for name in names if not name.startswith("__")], left_out
