@@ -1,7 +1,7 @@
 r"""
 ---
 title: Command line
-summary: New, check, measure, count, write, zensical, notebooks, script, snippet.
+summary: New, check, measure, count, reasons, write, zensical, notebooks, script, snippet.
 ---
 
 ```
@@ -27,6 +27,7 @@ from literate.engines import navigation, new, zensical
 from literate.problems import LiterateError, Problem
 from literate.python.statements import by_module, module_name
 from literate.reading.count import table
+from literate.reading.reasons import listing
 from literate.reading.source import Source
 from literate.site import Site
 from literate.takeaway import notebooks
@@ -168,6 +169,14 @@ def _measure(paths: Sequence[str]) -> None:
 def _count(paths: Sequence[str]) -> None:
     loaded = site.load(settings.load(Path.cwd()))
     for line in table(_choose(loaded, paths), loaded.settings.limits):
+        print(line)
+
+
+@_commands.command("reasons", help="Print the sentences that give a reason, for somebody to check.")
+@PATHS
+def _reasons(paths: Sequence[str]) -> None:
+    loaded = site.load(settings.load(Path.cwd()))
+    for line in listing(_choose(loaded, paths)):
         print(line)
 
 

@@ -187,7 +187,17 @@ def test_every_page_with_code_of_tensors_is_measured(repository: Path) -> None:
 
 
 def test_the_commands_explain_themselves(repository: Path) -> None:
-    commands = ["new", "check", "measure", "count", "write", "zensical", "notebooks", "snippet"]
+    commands = [
+        "new",
+        "check",
+        "measure",
+        "count",
+        "reasons",
+        "write",
+        "zensical",
+        "notebooks",
+        "snippet",
+    ]
     for command in [[], *([one] for one in commands)]:
         asked = succeed(repository, "literate", *command, "--help")
         assert asked.startswith("Usage: python -m literate")
