@@ -22,19 +22,16 @@ Of new dates, [our translator](../../translation/encoder_decoder.py) gets
 `[seq_len_k, batch_size, d_model]`. **Out:** one vector for each query,
 `[seq_len_q, batch_size, d_model]`.
 
-It is the same [attention](../mha.py) with other arguments. Four things change around it:
+It is the same [attention](../mha.py) with other arguments. Four things change around it. Say that
+three words are written so far, and the original has five:
 
-* **Two lengths.** The scores are a rectangle, `seq_len_q` by `seq_len_k`. For the three words
-  written so far and an original of five, each head has 15 scores.
-* **No causal mask.** The memory is complete from the start, and every query may look at all of it.
-  Only padding is hidden, the same for all queries of a sequence.
-* **A cache that doesn't grow.** In [self-attention](../kv_cache.py) each new token adds a key and a
-  value. Those of the memory are the same at every step, so they are computed once.
+* **Two lengths.** The scores are a rectangle of 3 by 5: each head has 15.
+* **No causal mask.** The memory is complete from the start, so the first word already looks at all
+  five. Only padding is hidden.
+* **A cache that doesn't grow.** In [self-attention](../kv_cache.py) the fourth word adds a key and
+  a value. The five of the memory are the same at every step, so they are computed once.
 * **Positions must be in the memory.** Attention doesn't know the order of what it looks at. Usually
-  the memory comes from an encoder that has added positions. Without them it is a set, and our
-  translator gets
-  [10.3 %](../../../results/translation.json#tables.models.No%20positions%20in%20the%20source.right)
-  right.
+  the memory comes from an encoder that has added positions.
 
 The page departs from the paper in where [the layer normalises](../models.py#TransformerLayer). It
 leaves out the encoder, which is [a stack](../models.py#Encoder) without a causal mask.
@@ -207,6 +204,13 @@ def example(
 
     A layer over memories of 0, 2 and 4 positions, and the last query alone.
 
+    ### Measured here
+
+    Without positions the memory is a set. [Our translator](../../translation/encoder_decoder.py)
+    then gets [10.3
+    %](../../../results/translation.json#tables.models.No%20positions%20in%20the%20source.right)
+    of the new dates right.
+
     ### Exercises
 
     ??? question "20 words are written, the memory has 500 positions. How many keys are computed?"
@@ -216,7 +220,7 @@ def example(
         1 and `seq_len_k`: the same row serves all queries.
 
     ??? question "The memory is shuffled, and its mask with it. What changes?"
-        Nothing: an average doesn't depend on the order. A test shuffles it.
+        Nothing: an average doesn't depend on the order.
 
     ??? question "Pass a causal mask to the cross-attention. What goes wrong?"
         The first word sees only the first position of the memory. If the lengths differ, the

@@ -11,10 +11,14 @@ terms: {delta rule: "Takes off what is stored for a key before a new value is wr
 ---
 
 The state of [linear attention](linear_attention.py) is a matrix. A token writes by adding the
-product of its key and its value, and reads by multiplying with its query. Nothing is ever removed:
-if a key is written twice, the state holds the sum of both values.
+product of its key and its value, and reads by multiplying with its query. Nothing is ever removed.
+Write 3 under a key of length one, and later 5 under the same key: the state holds 8, which is
+neither.
 
-Here is what that costs. Write pairs of a random key, of length one, and a random value into a state
+The *delta rule* looks first. The second token finds 3 under its key, wants 5, and adds the
+difference, 2. The state holds 5. With a share of 0.5 it would add 1, and the state hold 4.
+
+Over many pairs that makes a difference. Write pairs of a random key and a random value into a state
 with 64 rows. Write the same keys again with *new* values. Then read the new values. This is the
 error, as a share of the values' size (answering zero has an error of 1):
 
@@ -25,12 +29,8 @@ With 16 pairs it is [1.24](../../../results/family_drawings.json#tables.recall.1
 attention and [0.45](../../../results/family_drawings.json#tables.recall.16.delta) for the delta
 rule.
 
-Two things can be done about a state that only grows, and the paper combines them:
-
-* **Decay.** Before a token writes, it shrinks the whole state by a factor $\alpha$ from 0 to 1.
-* **The delta rule.** The token looks up what the state has under its key, and adds only the
-  *difference* to its value, or a share $\beta$ of it. With $\beta = 1$ and a key of length one, the
-  old value is replaced.
+The paper adds *decay*: before a token writes, it shrinks the whole state by a factor $\alpha$ from
+0 to 1. With the share $\beta$ of the difference that is written:
 
 $$
 S_i = \alpha_i S_{i-1} +
@@ -211,13 +211,13 @@ def example(
     r"""
     ## Example
 
-    ### In a small model
+    ### Measured here
 
     In a small model, after 500 steps, linear attention has a loss of
     [2.316](../../../results/families.json#tables.losses.linear.loss), multi-head attention
     [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss), and the rule
     of this page [2.035](../../../results/families.json#tables.losses.gated%20delta%20rule.loss)
-    (three seeds), the best of all [variants](__init__.py): perhaps because the decay tells near
+    (three seeds), the best of all [variants](__init__.py). Our guess is that the decay tells near
     from far.
 
     In the picture above, with 64 pairs both rules are bad: random keys aren't orthogonal, so each

@@ -28,10 +28,7 @@ second from the first. Suppose that the second map is even, with 1/64 for each k
 | 0.8 | 0.452 | −0.252 |
 
 The maps of this example are made up; those of a model are learned. With too large a share the
-others get negative weights, so $\lambda$ is learned, too. At our size we found [no
-gain](differential_attention.py#example): the loss is
-[2.210](../../../results/families.json#tables.losses.differential.loss) with it and
-[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) without.
+others get negative weights, so $\lambda$ is learned, too.
 
 **In** and **out** are those of [multi-head attention](../mha.py): queries,
 `[seq_len_q, batch_size, d_model]`, keys and values of `seq_len_k` positions, and one vector for
@@ -206,7 +203,7 @@ def example(
     Attention to another sequence whose last position is hidden, the sums of the weights, and causal
     self-attention.
 
-    ### Does it work at our size?
+    ### Measured here
 
     Does it work at our size? We found no gain. In a small model, after 500 steps, the loss is
     [2.210](../../../results/families.json#tables.losses.differential.loss) with it and
@@ -242,8 +239,10 @@ def example(
         The two maps are alike at the start, so nearly everything cancels: the head's result
         and its gradients are small.
 
-    ??? question "Take the root of `d_k` in place of `d_half`. What test notices?"
-        Only the comparison with DiffLlama. All shapes stay, and so do the sums of the weights.
+    ??? question "Take the root of `d_k` in place of `d_half`. How do you notice?"
+        Compare with another implementation that has the same weights. All shapes stay, and so do
+        the sums of the weights: scores are smaller by a factor of $\sqrt{2}$, and both maps
+        flatter.
     """
     # An even width, to be cut into halves.
     d_k = 2 * d_half

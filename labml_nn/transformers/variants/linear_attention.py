@@ -11,10 +11,18 @@ terms: {linear attention: "Without a softmax the past fits into one matrix; time
 ---
 
 [Attention](../mha.py) compares every query with every key, so twice the text costs four times as
-much, and a model that writes has to keep all keys and values. Linear attention keeps two sums.
+much, and a model that writes has to keep all keys and values. Linear attention keeps two sums. Take
+three tokens with keys of two features, and values that are single numbers:
 
-**In:** queries, keys and values, `[seq_len, batch_size, d_model]`. **Out:** one vector for each
-query, and, to go on with the text, a *state* whose size doesn't depend on the text's length.
+| | first token | second token | third token | sum |
+| --- | ---: | ---: | ---: | ---: |
+| key $k$ | (1, 0) | (0, 1) | (1, 1) | (2, 2) |
+| value $v$ | 10 | 20 | 30 | |
+| $k \, v$ | (10, 0) | (0, 20) | (30, 30) | (40, 50) |
+
+The query (1, 0) gives the tokens the weights 1, 0 and 1, so their average is $(10 + 30) / 2 = 20$.
+The two sums know it already: the query reads 40 from the one and 2 from the other. The query (0, 1)
+reads $50 / 2 = 25$. The tokens themselves aren't needed any more.
 
 The weight of a key is $e^{q \cdot k}$ in a softmax. Replace it by $\phi(q) \cdot \phi(k)$, where
 the *feature map* $\phi$ turns one vector into another. Then the brackets can be moved:
@@ -25,16 +33,11 @@ $$
 $$
 
 $q_i$ is the query at position $i$, $k_j$ and $v_j$ are the key and the value at position $j$, all
-of one head. On the left every query is compared with every key: for 1,000 positions and 64
-features, $1000 \times 1000 \times 64$ multiplications for the weights and as many for the average,
-128 million. On the right are two sums over keys and values alone, a matrix and a vector, and each
-query only reads them: $1000 \times 64 \times 64$ to write and as many to read, 8 million.
+of one head. For 1,000 positions and 64 features, the left side takes 128 million multiplications
+and the right side 8 million.
 
-The causal result comes in three forms: with all weights, for any mask; step by step, for writing;
-and in chunks, for training ([Hua et al. 2022](https://arxiv.org/abs/2202.10447)). As in the paper,
-there is no scale $1 / \sqrt{d_k}$. What it costs is [below the code](linear_attention.py#example):
-a loss of [2.316](../../../results/families.json#tables.losses.linear.loss), not
-[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss).
+**In:** queries, keys and values, `[seq_len, batch_size, d_model]`. **Out:** one vector for each
+query, and, to go on with the text, a *state* whose size doesn't depend on the text's length.
 """
 
 from collections.abc import Callable
@@ -227,7 +230,18 @@ def example(
     r"""
     ## Example
 
-    ### The price
+    ### Counting multiplications
+
+    On the left of the equation every query is compared with every key: for 1,000 positions and 64
+    features, $1000 \times 1000 \times 64$ multiplications for the weights and as many for the
+    average. On the right are two sums over keys and values alone, a matrix and a vector, and each
+    query only reads them: $1000 \times 64 \times 64$ to write and as many to read.
+
+    The causal result comes in three forms: with all weights, for any mask; step by step, for
+    writing; and in chunks, for training ([Hua et al. 2022](https://arxiv.org/abs/2202.10447)). As
+    in the paper, there is no scale $1 / \sqrt{d_k}$. Its hand-written kernels are left out.
+
+    ### Measured here
 
     Under a causal mask query $i$ needs the sums up to $i$. So they are carried along, like the
     state of a recurrent network. That is the price, too: the state of a head has $d_k \times d_k$
@@ -239,8 +253,6 @@ def example(
 
     [The same ten random queries and keys, with a softmax and
     without](../../../results/family_drawings.json#figures.flat)
-
-    The paper's hand-written kernels are left out.
 
     ### Exercises
 

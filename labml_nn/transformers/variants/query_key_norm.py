@@ -12,22 +12,30 @@ terms:
 ---
 
 A score is the dot product of a query and a key, and nothing in [attention](../mha.py) limits their
-lengths. If training makes them longer, the softmax gives one key nearly all the weight and passes
-almost no gradient to the others. In large models the loss then jumps.
+lengths. Take the query $(3, 4)$ and the keys $(3, 4)$ and $(4, 3)$. Then let training make all
+three vectors three times as long. No angle changes, but the scores grow ninefold:
 
-So each head's queries and keys are normalised before they are multiplied. What remains of a score
-is the *angle* between query and key. In a small model, trained for 500 steps with ten times the
-usual learning rate, the largest score is
+| | first score | second score | weights |
+| --- | ---: | ---: | --- |
+| as they are | 17.7 | 17.0 | 0.67 and 0.33 |
+| three times as long | 159.1 | 152.7 | 0.998 and 0.002 |
+| normalised, at any length | 1.41 | 1.36 | 0.51 and 0.49 |
+
+In the second row the softmax passes almost no gradient to the second key. In large models the loss
+then jumps.
+
+So queries and keys are normalised before they are multiplied. What remains of a score is the
+*angle* between query and key. In a small model, trained for 500 steps with ten times the usual
+learning rate, the largest score is
 [50.5](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.score)
 without the normalisation and
 [8.6](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys,%20ten%20times%20the%20rate.score)
-with it. The loss is [about the same](query_key_norm.py#example) at the usual rate.
+with it:
 
 [The largest score while training](../../../results/families.json#figures.scores)
 
-**In** and **out** are those of multi-head attention: queries,
-keys and values, here all from one sequence, `[seq_len, batch_size, d_model]`, and one vector for
-each query.
+**In** and **out** are those of multi-head attention: queries, keys and values, here all from one
+sequence, `[seq_len, batch_size, d_model]`, and one vector for each query.
 """
 
 import math
@@ -141,7 +149,7 @@ def example(
 
     Causal self-attention, and the largest score that it could have.
 
-    ### At our size
+    ### Measured here
 
     In a small model the largest score after 500 steps is
     [17.5](../../../results/families.json#tables.limits.multi-head%20attention.score) without and
