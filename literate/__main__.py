@@ -24,7 +24,7 @@ import click
 
 from literate import settings, site
 from literate.engines import navigation, new, zensical
-from literate.problems import LiterateError, Problem
+from literate.problems import Findings, LiterateError, Problem
 from literate.python.statements import by_module, module_name
 from literate.reading.count import table
 from literate.reading.reasons import listing
@@ -134,7 +134,7 @@ def _check(paths: Sequence[str]) -> None:
         problems += site.of_all(loaded)
         count = len(pages)
     if problems:
-        raise LiterateError(problems)
+        raise LiterateError(problems) if known.strict else Findings(problems)
     print(f"{count} pages checked, no problems.")
 
 

@@ -10,11 +10,17 @@ and a build log can all read it: `file:line: sentence`.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 from jsonschema import Draft202012Validator
+
+# The kind of a problem that may be none.
+GUESS = "guess"
+# So many problems of a kind are told one by one.
+FEW = 3
 
 
 @dataclass(frozen=True, order=True)
@@ -25,11 +31,14 @@ class Problem:
     * `path` is the file as the author knows it, relative to the root of the project
     * `line` is the line of the file, counted from one
     * `sentence` says what is wrong and, where that is not obvious, what to do
+    * `kind` is what many problems of the same sort say [together](#told), such as “modules have no
+      title”, or that it is a guess
     """
 
     path: str
     line: int
     sentence: str
+    kind: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.sentence}"
@@ -45,6 +54,40 @@ class LiterateError(Exception):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(sorted(set(problems)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class Findings(LiterateError):
+    r"""
+    ## What a check has found, where nothing has to stop
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(told(self.problems))
+
+
+def told(problems: Iterable[Problem], most: int | None = None) -> list[str]:
+    r"""
+    ## Problems, as one wants to read them
+
+    Mistakes come first, a line each, then guesses. What many pages lack in the same way comes last,
+    in one line for all of them. Of the first two, no more than `most` are told.
+    """
+    by_kind = sorted(sorted(set(problems)), key=lambda problem: problem.kind)
+    groups = {kind: list(group) for kind, group in groupby(by_kind, lambda one: one.kind)}
+    alone = [*groups.pop("", []), *groups.pop(GUESS, [])]
+    alone += [one for group in groups.values() if len(group) <= FEW for one in group]
+    lines = [str(problem) for problem in alone[:most]]
+    if len(alone) > len(lines):
+        more = len(alone) - len(lines)
+        lines.append(f"{more} problems more; `python -m literate check` lists them.")
+    large = [(kind, group) for kind, group in groups.items() if len(group) > FEW]
+    for kind, group in sorted(large, key=lambda one: -len(one[1])):
+        first, second, *_ = group
+        lines.append(
+            f"{len(group)} {kind}, as {first.path}:{first.line} and {second.path}:{second.line}; "
+            f"`python -m literate check {first.path}` says more of one file."
+        )
+    return lines
 
 
 def line_of(what: str, text: str) -> int:

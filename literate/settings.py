@@ -20,7 +20,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from literate.problems import LiterateError, Problem, mismatches
+from literate.problems import LiterateError, Problem, mismatches, told
 
 # More lines than that nobody reads while a site is built.
 MOST_WARNINGS = 20
@@ -122,15 +122,14 @@ class Settings:
         r"""
         ### Stop, or go on
 
-        Problems stop a build where the settings are strict. Else the first of them are reported.
+        Problems stop a build where the settings are strict. Else they are [told](problems.py#told),
+        but not all of them.
         """
         distinct = sorted(set(problems))
         if distinct and self.strict:
             raise LiterateError(distinct)
-        for problem in distinct[:MOST_WARNINGS]:
-            report(str(problem))
-        if len(distinct) > MOST_WARNINGS:
-            report(f"{len(distinct)} problems in all; `python -m literate check` lists them.")
+        for line in told(distinct, MOST_WARNINGS):
+            report(line)
 
 
 def load(start: Path) -> Settings:

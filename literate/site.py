@@ -25,6 +25,7 @@ from literate.page.documents import document
 from literate.page.formulas import Formulas
 from literate.page.kept_pages import KeptPages, inputs_of
 from literate.page.links import Links
+from literate.page.notes import UNMEASURED
 from literate.page.page import Page, page
 from literate.page.steps import steps
 from literate.problems import LiterateError, Problem
@@ -315,7 +316,7 @@ def pages(
                 written = replace(written, problems=(*written.problems, *problems), twin=told)
                 kept_pages.pages[source.path] = origin, graph, written
             against = [
-                *written.problems,
+                *_owed(site.settings, written.problems),
                 *kept_pages.problems(source, names, site.settings),
                 *_of_neighbours(site.settings, source, measured.get(source.path)),
             ]
@@ -351,7 +352,7 @@ def problems(
     with Formulas(katex.folder(site.settings)) as formulas:
         around = context(site.links, formulas, measured, changes, all_steps, unmeasured)
         for source in chosen:
-            yield from page(source, around).problems
+            yield from _owed(site.settings, page(source, around).problems)
             yield from rules.problems(source, names, site.settings)
             yield from _of_neighbours(site.settings, source, measured.get(source.path))
             if has_notebook(source, site.settings):
@@ -359,6 +360,15 @@ def problems(
                     planned(modules, module_name(source.path), site.settings)
                 except LiterateError as error:
                     yield from error.problems
+
+
+def _owed(settings: Settings, found: Iterable[Problem]) -> Iterator[Problem]:
+    r"""
+    Where nobody asked for a measurement, a list of names in a note is not taken for a shape.
+    """
+    for problem in found:
+        if settings.strict or settings.runs(problem.path) or problem.kind != UNMEASURED:
+            yield problem
 
 
 def _of_neighbours(
@@ -432,18 +442,24 @@ def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]
     for path in site.documents if chosen is None else chosen:
         written = document(path, links)
         text = (root / path).read_text(encoding="utf-8")
-        misspelt = names_in_notes.problems_of_document(path, text, names)
-        sorted_problems = tuple(sorted([*written.problems, *misspelt]))
+        found = [*written.problems]
+        if site.settings.strict:
+            found += names_in_notes.problems_of_document(path, text, names)
+        sorted_problems = tuple(sorted(found))
         yield replace(written, problems=sorted_problems, twin=twin.of_document(path, text, links))
 
 
 def correct_pages(
-    site: Site, report: Callable[[str], None], kept_pages: KeptPages | None = None
+    site: Site,
+    report: Callable[[str], None],
+    kept_pages: KeptPages | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> list[Page]:
     r"""
     ## All pages, or an error
 
-    The [settings](settings.py#Settings.judge) say whether the problems of the pages stop it.
+    The [settings](settings.py#Settings.judge) say whether the problems of the pages stop it; if
+    not, `warn` gets them, or else `report`.
     """
     sources = list(site.sources.values())
     measured, unmeasured = _measured(site, report, kept_pages)
@@ -453,7 +469,7 @@ def correct_pages(
         raise LiterateError([Problem("pyproject.toml", 1, str(error))]) from None
     written = [*made, *documents(site), *made_pages(site)]
     problems = [problem for page in written for problem in page.problems]
-    site.settings.judge([*problems, *of_all(site)], report)
+    site.settings.judge([*problems, *of_all(site)], warn or report)
     return written
 
 

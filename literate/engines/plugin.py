@@ -119,7 +119,7 @@ class LiteratePlugin(BasePlugin):
         ### Add the pages and what they need
 
         A problem on any page stops the build, whether MkDocs is strict or not, unless the settings
-        of literate say `strict = false`.
+        of literate say `strict = false`; then it is a warning, which `--strict` counts.
         """
         self.kept_site.put_back(Path(config.site_dir))
         try:
@@ -173,11 +173,11 @@ class LiteratePlugin(BasePlugin):
     def _pages(self, url: str) -> tuple[Site, list[Page]]:
         if not self.serves:
             loaded = replace(site.load(self.settings), url=url)
-            return loaded, site.correct_pages(loaded, log.info)
+            return loaded, site.correct_pages(loaded, log.info, warn=log.warning)
         if self.kept_pages is None:
             self.kept_pages = kept_pages.nothing(self.settings)
         loaded = site.load(self.settings, self.kept_pages.sources)
-        return loaded, site.correct_pages(loaded, log.info, self.kept_pages)
+        return loaded, site.correct_pages(loaded, log.info, self.kept_pages, log.warning)
 
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
         r"""

@@ -41,10 +41,10 @@ def document(path: str, links: Links) -> Page:
     title, summary = str(matter.get("title", title)), str(matter.get("description", summary))
     if not title:
         sentence = "the document has no title; begin it with a heading of the first level, `# …`."
-        problems.append(Problem(path, 1, sentence))
+        problems.append(Problem(path, 1, sentence, "documents have no title"))
     elif not summary:
         sentence = "the document has no description; write a paragraph under its first heading."
-        problems.append(Problem(path, 1, sentence))
+        problems.append(Problem(path, 1, sentence, "documents have no description"))
     note = Note("comment", first + 1, tuple(lines))
     body = "".join(_written(note, path, links, problems))
     # What else stood in the front matter stays.

@@ -87,7 +87,7 @@ class KeptPages:
         known, problems = self.judged.get(source.path, (None, []))
         if known is not source:
             problems = [
-                *names_in_notes.problems(source, names),
+                *names_in_notes.problems(source, names, settings.strict),
                 *rules.problems(source, settings.words),
                 *count.problems(source, settings.limits),
                 *lessons.problems(source, lessons.of_project(settings)),

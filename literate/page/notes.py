@@ -33,6 +33,8 @@ from literate.reading.source import Definition, Source
 # The function that ends a page.
 EXAMPLE = "example"
 
+# The kind of a problem: a list of names in a note may be no shape at all.
+UNMEASURED = "shapes in notes are not measured"
 # The contents of a page fit beside it.
 MOST_ENTRIES = 12
 
@@ -110,11 +112,11 @@ class Notes:
         names = {name.removeprefix("self.") for name in page.source.once(places)}
         self.keys = frozenset(key for key, number in count.items() if number > 1 or key in names)
 
-    def report(self, line: int, sentence: str) -> None:
+    def report(self, line: int, sentence: str, kind: str = "") -> None:
         r"""
         ### Note a problem
         """
-        self.problems.append(Problem(self.source.path, line, sentence))
+        self.problems.append(Problem(self.source.path, line, sentence, kind))
 
     def shown(self, row: Row, write: Callable[[Note, Row], str]) -> NoteView:
         r"""
@@ -278,6 +280,7 @@ class Notes:
             self.report(
                 span.line,
                 f"the note says {span.content}, but the module has no example() to measure it by.",
+                UNMEASURED,
             )
             return plain
         tensors = claims.tensors_for(row, self.source, measurement)

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from literate.measuring import claims
-from literate.problems import Problem
+from literate.problems import GUESS, Problem
 from literate.python.scopes import bound_by_import
 from literate.reading.notes import Note, Span
 from literate.reading.rows import rows
@@ -40,6 +40,8 @@ from literate.reading.source import Definition, Source
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _OPTION = re.compile(r"--[a-z][\w-]*")
+# How near a name must be, where most of them are other people's.
+SURE = 0.9
 # Such as [CLS].
 _TOKEN = re.compile(r"\[\w+\]")
 # A path, a name with hyphens, or a command with options: Python would read `-` and `/` as signs.
@@ -104,6 +106,23 @@ class Names:
         # The last part is known, then, and one before it isn't.
         return f"{start}{dot}{near}" if near not in ("", last) else ""
 
+    def misspelt(self, name: str, among: frozenset[str]) -> str:
+        r"""
+        ### What is surely meant
+
+        `among` are the names in the code of a file. Nothing, where a dotted name begins with what
+        isn't in it, for a plural, and where no name is that near: with something put before it, a
+        name is another one.
+        """
+        root, _, _ = name.partition(".")
+        start, dot, last = name.rpartition(".")
+        single = last.lower().removesuffix("s") if last.endswith("s") else None
+        is_plural = single in {one.lower() for one in among}
+        if last in self.known or is_plural or (dot and root not in among | {"self", "cls"}):
+            return ""
+        near = _near(last, [one for one in among if not one.endswith(last)], SURE)
+        return f"{start}{dot}{near}" if near and not last.endswith(near) else ""
+
     def _has(self, name: str) -> bool:
         parts = name.split(".")
         if all(part in self.known for part in parts):
@@ -164,16 +183,21 @@ def together(has: Mapping[str, Taken], root: Path) -> Names:
     return Names(root, frozenset(known), frozenset(imported), frozenset(standard))
 
 
-def problems(source: Source, names: Names) -> Iterator[Problem]:
+def problems(source: Source, names: Names, strict: bool = True) -> Iterator[Problem]:
     r"""
     ## The names in the notes of a source that nothing has
 
     An example in a fenced block, or in inline code that is a statement, makes up names as it likes;
     the notes of that page can speak of them. And where the docstring of a definition lists names,
     it is the definition itself that must have them: its arguments, or what a class consists of.
+
+    A package that was written without this check names much that isn't read here. So where the
+    settings are not `strict`, a name counts as misspelt only if one in the code of the same file is
+    nearly the same.
     """
     note_spans = [span for row in rows(source) if row.note for span in row.note.parsed.spans]
-    yield from _problems(source.path, note_spans, names)
+    near = None if strict else source.once(taken).identifiers
+    yield from _problems(source.path, note_spans, names, near)
     for row in rows(source):
         if row.note and row.documents:
             yield from _listed(source.path, row.note, row.documents, source.definitions)
@@ -187,12 +211,15 @@ def problems_of_document(path: str, text: str, names: Names) -> Iterator[Problem
     yield from _problems(path, note.parsed.spans, names)
 
 
-def _problems(path: str, note_spans: Sequence[Span], names: Names) -> Iterator[Problem]:
+def _problems(
+    path: str, note_spans: Sequence[Span], names: Names, near: frozenset[str] | None = None
+) -> Iterator[Problem]:
     examples = [
         span.content for span in note_spans if span.kind in ("code", "fence") and _is_example(span)
     ]
     made_up = {word for text in examples for word in _DOTTED.findall(text)}
     made_up |= {part for word in made_up for part in word.split(".")}
+    told: set[str] = set()
     for before, span in zip([None, *note_spans], note_spans, strict=False):
         # The names in a claim are those of axes, and are compared with them.
         is_looked_up = span.kind == "code" and claims.parse(span.content) is None
@@ -201,6 +228,12 @@ def _problems(path: str, note_spans: Sequence[Span], names: Names) -> Iterator[P
             continue
         name = names.unknown(span.content) if is_looked_up else None
         if name is None or made_up.issuperset(name.split(".")):
+            continue
+        if near is not None:
+            if name not in told and (meant := names.misspelt(name, near)):
+                told.add(name)
+                sentence = f"the note names `{name}`; is `{meant}` meant?"
+                yield Problem(path, span.line, sentence, GUESS)
             continue
         meant = names.meant(name)
         hint = f"is `{meant}` meant?" if meant else "a foreign name goes in quotes, not backticks."
@@ -251,8 +284,8 @@ def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def _near(name: str, among: Iterable[str]) -> str:
-    return next(iter(difflib.get_close_matches(name, sorted(among), n=1, cutoff=0.75)), "")
+def _near(name: str, among: Iterable[str], cutoff: float = 0.75) -> str:
+    return next(iter(difflib.get_close_matches(name, sorted(among), n=1, cutoff=cutoff)), "")
 
 
 def _is_example(span: Span) -> bool:

@@ -25,6 +25,7 @@ from literate.reading.plain import seen
 from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 
+UNTITLED = "modules have no title"
 SCHEMA = Path(__file__).with_suffix(".json")
 
 
@@ -66,7 +67,7 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
             "the module's docstring begins with neither front matter nor a heading; "
             "write `title:` and `summary:` between two lines of `---`."
         )
-        return FrontMatter(), note, (Problem(path, note.first, sentence),)
+        return FrontMatter(), note, (Problem(path, note.first, sentence, UNTITLED),)
     closing = next(
         (at for at in range(opening + 1, len(texts)) if texts[at].strip() == "---"), None
     )
@@ -188,4 +189,4 @@ def of_source(source: Source) -> tuple[FrontMatter, Note, tuple[Problem, ...]]:
     if first is not None and first.note is not None:
         return split(first.note, source.path)
     sentence = "the module has no docstring; a page begins with one, and a title."
-    return FrontMatter(), Note("docstring", 1, ()), (Problem(source.path, 1, sentence),)
+    return FrontMatter(), Note("docstring", 1, ()), (Problem(source.path, 1, sentence, UNTITLED),)

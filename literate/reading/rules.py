@@ -58,7 +58,8 @@ def _not_raw(source: Source) -> Iterator[Problem]:
     for docstring in documented:
         if docstring is not None and "\\" in docstring.text and not docstring.raw:
             sentence = 'the docstring has a backslash and is not raw; begin it with `r"""`.'
-            yield Problem(source.path, docstring.first, sentence)
+            kind = "docstrings have a backslash and are not raw"
+            yield Problem(source.path, docstring.first, sentence, kind)
 
 
 def _headings(source: Source) -> Iterator[Problem]:
@@ -74,10 +75,11 @@ def _headings(source: Source) -> Iterator[Problem]:
             line = note.line(heading.first)
             if heading.level == 1:
                 sentence = "a heading of the first level; the page has one already, its title."
-                yield Problem(source.path, line, sentence)
+                kind = "headings are of the first level, as the title is"
+                yield Problem(source.path, line, sentence, kind)
             elif heading.level > level + 1:
                 sentence = f"the heading skips from level {level} to level {heading.level}."
-                yield Problem(source.path, line, sentence)
+                yield Problem(source.path, line, sentence, "headings skip a level")
             level = heading.level
 
 

@@ -153,3 +153,26 @@ def test_a_home_page_of_one_s_own_stays_and_that_of_the_package_is_beside_it(
     write(tmp_path, {"pyproject.toml": settings})
     succeed(tmp_path, "mkdocs", "build", "--strict")
     assert page_of(tmp_path, "pkg").texts(".//h1") == ["The package¶"]
+
+
+def test_problems_are_warnings_that_strict_builds_of_mkdocs_count(tmp_path: Path) -> None:
+    names = [f"m{number}" for number in range(5)]
+    files = {
+        "pyproject.toml": LENIENT,
+        "mkdocs.yml": SITE,
+        "docs/.keep": "",
+        "pkg/__init__.py": '"""# pkg\n\nTo [nothing](nothing.py).\n"""\n',
+        **{f"pkg/{name}.py": f"{name} = 1\n" for name in names},
+    }
+    write(tmp_path, files)
+    link = "pkg/__init__.py:3: the link to `nothing.py` leads to nothing"
+    untitled = "5 modules have no title, as pkg/m0.py:1 and pkg/m1.py:1"
+    for options in ([], ["--strict"]):
+        built = run(tmp_path, "mkdocs", "build", *options)
+        warned = [line for line in built.stderr.splitlines() if line.startswith("WARNING")]
+        assert [link in warned[0], untitled in warned[1], len(warned)] == [True, True, 2]
+        assert built.returncode == ("--strict" in options)
+    first, second = run(tmp_path, "literate", "check").stderr.splitlines()
+    assert link in first and second.startswith(untitled)
+    alone = run(tmp_path, "literate", "check", "pkg/m3.py").stderr
+    assert alone.startswith("pkg/m3.py:1: the module has no docstring")

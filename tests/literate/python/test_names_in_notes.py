@@ -118,3 +118,42 @@ def test_the_documents_of_this_repository_name_what_there_is() -> None:
     for path in ("README.md", "CONTRIBUTING.md", "RULES.md", "CHANGELOG.md"):
         text = (ROOT / path).read_text(encoding="utf-8")
         assert list(problems_of_document(path, text, everything)) == []
+
+
+GPT = """
+class GPT:
+    def __init__(self, n_embd, layers_execute_order):
+        self.n_embd = n_embd
+    def __getitem__(self, instance_of):
+        return self._validate(PartitionSpec, isinstance)
+    def result_callback(self):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        # As they were found in packages of other people.
+        ("n_emb", "n_embd"),
+        ("self.n_emb", "self.n_embd"),
+        ("__get_item__", "__getitem__"),
+        ("layer_execute_order", "layers_execute_order"),
+        ("Partitionspec", "PartitionSpec"),
+        ("resultcallback", "result_callback"),
+        # And what is another name, or that of something that isn't read.
+        ("validate", ""),
+        ("instance", ""),
+        ("PartitionSpecs", ""),
+        ("numpy.linalg.n_emb", ""),
+        ("Wanda", ""),
+        ("MultiHeadAttenton", ""),
+    ],
+)
+def test_outside_strict_a_name_is_misspelt_if_its_file_has_nearly_the_same(
+    name: str, meant: str
+) -> None:
+    source = page(f"Once `{name}`, twice `{name}`.", GPT)
+    others = names([source, page("", CODE)], ROOT)
+    said = [one.sentence for one in problems(source, others, strict=False)]
+    assert said == ([f"the note names `{name}`; is `{meant}` meant?"] if meant else [])
