@@ -843,6 +843,24 @@ def conj(input: Tensor) -> Tensor:
     return record(unary(Unary.CONJUGATE, input), (input,), lambda g: (conj(g),), "Conj")
 
 
+@method
+def resolve_conj(input: Tensor) -> Tensor:
+    r"""The same tensor: conjugates are computed at once here."""
+    return input
+
+
+@method
+def resolve_neg(input: Tensor) -> Tensor:
+    r"""The same tensor: negatives are computed at once here."""
+    return input
+
+
+@method
+def is_conj(input: Tensor) -> bool:
+    r"""Whether the conjugate is still to be computed: never here."""
+    return False
+
+
 def real(input: Tensor) -> Tensor:
     r"""The real parts."""
     return view_as_real(input).select(-1, 0) if input.dtype.kind == COMPLEX else input

@@ -439,10 +439,16 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
     def backward(gradient: Tensor) -> tuple[Tensor]:
         whole = filled(old, 0, gradient.dtype)
-        for place in range(count):
-            part = whole.narrow(axis, place * step, size)
-            added = part + gradient.select(axis, place).movedim(-1, axis)
-            copy_into(part, added)
+        if count <= size:
+            for place in range(count):
+                part = whole.narrow(axis, place * step, size)
+                copy_into(part, part + gradient.select(axis, place).movedim(-1, axis))
+            return (whole,)
+        # The first places of all windows, then the second ones, and so on.
+        before = (slice(None),) * axis
+        for inside in range(size):
+            part = whole[(*before, slice(inside, inside + (count - 1) * step + 1, step))]
+            copy_into(part, part + gradient.select(-1, inside))
         return (whole,)
 
     out = view_of(input, shape, strides, input._offset)

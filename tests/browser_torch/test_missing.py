@@ -9,7 +9,7 @@ from tests.browser_torch.worlds import STAND_IN, environment
 
 LINES = {
     "torch.fft": "use einsum with a matrix of sines and cosines.",
-    "torch.nn.LSTM": "use a loop over positions with Linear.",
+    "torch.nn.LazyLinear": "use nn.Linear with the number of inputs.",
     "torch.nn.functional.softmux": "use softmax.",
     "torch.ones(2).nanmedian": "use median.",
     "torch.optim.LBFGS": "use other functions that are there: dir() lists them.",

@@ -3,7 +3,8 @@ r"""Layers with parameters."""
 import math
 from typing import Any
 
-from torch._making import empty, ones, zeros
+from torch._dtypes import int64
+from torch._making import empty, full, ones, zeros
 from torch._tape import no_grad
 from torch._tensor import Tensor
 from torch.nn import functional, init
@@ -64,9 +65,43 @@ class Linear(Module):
 class Bilinear(Module):
     r"""Products of two inputs with a matrix between them, for each output."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        raise NotImplementedError(
-            "nn.Bilinear is not in the browser's torch: use einsum with a Parameter."
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
+        shape = (out_features, in1_features, in2_features)
+        self.weight = Parameter(empty(*shape, dtype=dtype, device=device))
+        self.register_parameter(
+            "bias", Parameter(empty(out_features, dtype=dtype)) if bias else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        r"""Uniform numbers, smaller for more inputs."""
+        bound = 1 / math.sqrt(self.weight.shape[1])
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        r"""From both inputs to `out_features` along the last axis."""
+        return functional.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        r"""The sizes."""
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
         )
 
 
@@ -93,7 +128,8 @@ class Embedding(Module):
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError("Padding_idx must be within num_embeddings")
             padding_idx %= num_embeddings
-        self.padding_idx = padding_idx
+        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         if _weight is None:
             made = empty(num_embeddings, embedding_dim, dtype=dtype, device=device)
             self.weight = Parameter(made, requires_grad=not _freeze)
@@ -117,12 +153,85 @@ class Embedding(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         r"""The rows."""
-        return functional.embedding(input, self.weight, self.padding_idx)
+        return functional.embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type
+        )
 
     def extra_repr(self) -> str:
         r"""The sizes."""
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        if self.padding_idx is not None:
+            text += f", padding_idx={self.padding_idx}"
+        if self.max_norm is not None:
+            text += f", max_norm={self.max_norm}"
+        if self.norm_type != 2:
+            text += f", norm_type={self.norm_type}"
+        if self.scale_grad_by_freq:
+            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        return f"{text}, sparse=True" if self.sparse else text
+
+
+class EmbeddingBag(Module):
+    r"""The sum, the mean or the largest of rows of a table, for each bag of numbers."""
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.max_norm, self.norm_type, self.mode = max_norm, norm_type, mode
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self.include_last_offset = include_last_offset
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        if _weight is None:
+            self.weight = Parameter(empty(num_embeddings, embedding_dim, dtype=dtype))
+            self.reset_parameters()
+        else:
+            self.weight = Parameter(_weight)
+
+    def reset_parameters(self) -> None:
+        r"""Normal numbers."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def forward(
+        self,
+        input: Tensor,
+        offsets: Tensor | None = None,
+        per_sample_weights: Tensor | None = None,
+    ) -> Tensor:
+        r"""A row for each bag."""
+        return functional.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        r"""The sizes."""
+        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
 
 
 class _Norm(Module):
@@ -204,40 +313,121 @@ class GroupNorm(Module):
     r"""Groups of channels of mean 0 and variance 1."""
 
     def __init__(
-        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
-        self.num_groups, self.eps = num_groups, eps
         if num_channels % num_groups:
-            raise ValueError("num_channels must be divisible by num_groups")
-        self.register_parameter("weight", Parameter(ones(num_channels)) if affine else None)
-        self.register_parameter("bias", Parameter(zeros(num_channels)) if affine else None)
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
+        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
+        self.affine = affine
+        weight = Parameter(ones(num_channels, dtype=dtype)) if affine else None
+        self.register_parameter("weight", weight)
+        shift = Parameter(zeros(num_channels, dtype=dtype)) if affine and bias else None
+        self.register_parameter("bias", shift)
+
+    reset_parameters = _Norm.reset_parameters
 
     def forward(self, input: Tensor) -> Tensor:
         r"""In the same shape."""
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
+    def extra_repr(self) -> str:
+        r"""The sizes."""
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
-class _BatchNorm(Module):
-    r"""Each channel of mean 0 and variance 1 over the batch."""
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1) -> None:
+class _ChannelNorm(Module):
+    r"""Channels of mean 0 and variance 1, with running values for later."""
+
+    affine_as_usual = tracks_as_usual = True
+    axes: tuple[int, ...] = ()
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool | None = None,
+        track_running_stats: bool | None = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__()
-        self.eps, self.momentum = eps, momentum
-        self.weight, self.bias = Parameter(ones(num_features)), Parameter(zeros(num_features))
-        self.register_buffer("running_mean", zeros(num_features))
-        self.register_buffer("running_var", ones(num_features))
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine = self.affine_as_usual if affine is None else affine
+        tracks = self.tracks_as_usual if track_running_stats is None else track_running_stats
+        self.track_running_stats = tracks
+        count = num_features
+        weight = Parameter(ones(count, dtype=dtype)) if self.affine else None
+        self.register_parameter("weight", weight)
+        shift = Parameter(zeros(count, dtype=dtype)) if self.affine and bias else None
+        self.register_parameter("bias", shift)
+        self.register_buffer("running_mean", zeros(count, dtype=dtype) if tracks else None)
+        self.register_buffer("running_var", ones(count, dtype=dtype) if tracks else None)
+        self.register_buffer("num_batches_tracked", zeros((), dtype=int64) if tracks else None)
+
+    def reset_running_stats(self) -> None:
+        r"""As if nothing had been seen."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        r"""Scales by 1 and shifts by 0."""
+        self.reset_running_stats()
+        _Norm.reset_parameters(self)
+
+    def check(self, input: Tensor) -> None:
+        r"""ValueError for a wrong number of axes."""
+        if len(input.shape) not in self.axes:
+            listed = " or ".join(f"{one}D" for one in self.axes)
+            raise ValueError(f"expected {listed} input (got {len(input.shape)}D input)")
+
+    def extra_repr(self) -> str:
+        r"""The sizes."""
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_ChannelNorm):
+    r"""Each channel of mean 0 and variance 1 over the batch."""
 
     def forward(self, input: Tensor) -> Tensor:
         r"""In the same shape."""
+        self.check(input)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                # The mean of all that was seen.
+                momentum = 1.0 / float(self.num_batches_tracked)
+        keeps = not self.training or self.track_running_stats
         return functional.batch_norm(
             input,
-            self.running_mean,
-            self.running_var,
+            self.running_mean if keeps else None,
+            self.running_var if keeps else None,
             self.weight,
             self.bias,
-            self.training,
-            self.momentum,
+            self.training or self.running_mean is None,
+            momentum,
             self.eps,
         )
 
@@ -245,31 +435,90 @@ class _BatchNorm(Module):
 class BatchNorm1d(_BatchNorm):
     r"""Batch normalisation of rows."""
 
+    axes = (2, 3)
+
 
 class BatchNorm2d(_BatchNorm):
     r"""Batch normalisation of images."""
 
+    axes = (4,)
 
-class Dropout(Module):
-    r"""While training, each element is 0 with a probability."""
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p, self.inplace = p, inplace
+class BatchNorm3d(_BatchNorm):
+    r"""Batch normalisation of volumes."""
+
+    axes = (5,)
+
+
+class _InstanceNorm(_ChannelNorm):
+    r"""Each channel of each example of mean 0 and variance 1."""
+
+    affine_as_usual = tracks_as_usual = False
 
     def forward(self, input: Tensor) -> Tensor:
         r"""In the same shape."""
-        return functional.dropout(input, self.p, self.training, self.inplace)
+        self.check(input)
+        single = len(input.shape) == self.axes[0]
+        images = input.unsqueeze(0) if single else input
+        if self.affine and images.shape[1] != self.num_features:
+            raise ValueError(
+                f"expected input's size at dim={0 if single else 1} to match num_features "
+                f"({self.num_features}), but got: {images.shape[1]}."
+            )
+        out = functional.instance_norm(
+            images,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+        return out.squeeze(0) if single else out
+
+
+class InstanceNorm1d(_InstanceNorm):
+    r"""Instance normalisation of sequences."""
+
+    axes = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    r"""Instance normalisation of images."""
+
+    axes = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    r"""Instance normalisation of volumes."""
+
+    axes = (4, 5)
+
+
+class PReLU(Module):
+    r"""Negative numbers are made small, by a number that is learned."""
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(full((num_parameters,), float(init), dtype=dtype))
+
+    def forward(self, input: Tensor) -> Tensor:
+        r"""In the same shape."""
+        return functional.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
-        r"""The probability."""
-        return f"p={self.p}, inplace={self.inplace}"
+        r"""How many numbers are learned."""
+        return f"num_parameters={self.num_parameters}"
 
 
+# Convolutions
 class _Convolution(Module):
     axes = 1
+    transposed = False
 
     def __init__(
         self,
@@ -281,31 +530,95 @@ class _Convolution(Module):
         dilation: Any = 1,
         groups: int = 1,
         bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+        output_padding: Any = 0,
     ) -> None:
         super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
         if in_channels % groups:
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups:
             raise ValueError("out_channels must be divisible by groups")
-        self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
-        sizes = (kernel_size,) * self.axes if isinstance(kernel_size, int) else tuple(kernel_size)
-        self.weight = Parameter(empty(out_channels, in_channels // groups, *sizes))
-        self.register_parameter("bias", Parameter(empty(out_channels)) if bias else None)
+        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
+            raise ValueError(
+                "padding_mode must be one of ['zeros', 'reflect', 'replicate', 'circular'], but "
+                f"got padding_mode='{padding_mode}'"
+            )
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride, self.dilation, self.output_padding = (
+            self.of_axes(one) for one in (kernel_size, stride, dilation, output_padding)
+        )
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(
+                    f"Invalid padding string '{padding}', should be one of 'valid', 'same'"
+                )
+            if padding == "same" and max(self.stride) > 1:
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        self.padding = padding if isinstance(padding, str) else self.of_axes(padding)
+        self.padding_mode = padding_mode
+        first, second = out_channels, in_channels // groups
+        if self.transposed:
+            first, second = in_channels, out_channels // groups
+        self.weight = Parameter(empty(first, second, *self.kernel_size, dtype=dtype, device=device))
+        shift = Parameter(empty(out_channels, dtype=dtype)) if bias else None
+        self.register_parameter("bias", shift)
         self.reset_parameters()
+
+    def of_axes(self, value: Any) -> tuple[int, ...]:
+        r"""One number for each axis."""
+        return (value,) * self.axes if isinstance(value, int) else tuple(value)
 
     def reset_parameters(self) -> None:
         r"""Uniform numbers, smaller for more inputs."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
-            bound = 1 / math.sqrt(math.prod(self.weight.shape[1:]))
+            inputs = math.prod(self.weight.shape[1:])
+            bound = 1 / math.sqrt(inputs) if inputs else 0
             init.uniform_(self.bias, -bound, bound)
+
+    def around(self) -> list[int]:
+        r"""How much is padded at the ends of each axis, the last axis first."""
+        if self.padding == "valid":
+            return [0, 0] * self.axes
+        ends = []
+        for axis in reversed(range(self.axes)):
+            if self.padding == "same":
+                total = self.dilation[axis] * (self.kernel_size[axis] - 1)
+                ends += [total // 2, total - total // 2]
+            else:
+                ends += [self.padding[axis]] * 2
+        return ends
 
     def forward(self, input: Tensor) -> Tensor:
         r"""Windows times weights."""
-        convolve = functional.conv1d if self.axes == 1 else functional.conv2d
+        convolve = getattr(functional, f"conv{self.axes}d")
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = functional.pad(input, self.around(), self.padding_mode), 0
         return convolve(
-            input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
+
+    def extra_repr(self) -> str:
+        r"""The sizes."""
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"
+        text += f", stride={self.stride}"
+        usual = (0,) * self.axes
+        if self.padding != usual:
+            text += f", padding={self.padding}"
+        if self.dilation != (1,) * self.axes:
+            text += f", dilation={self.dilation}"
+        if self.output_padding != usual:
+            text += f", output_padding={self.output_padding}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        return text if self.padding_mode == "zeros" else f"{text}, padding_mode={self.padding_mode}"
 
 
 class Conv1d(_Convolution):
@@ -318,8 +631,97 @@ class Conv2d(_Convolution):
     axes = 2
 
 
+class Conv3d(_Convolution):
+    r"""Convolution along three axes."""
+
+    axes = 3
+
+
+class _TransposedConvolution(_Convolution):
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+            output_padding,
+        )
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        r"""Each number times the weights, added up where they overlap."""
+        more = self.output_padding
+        if output_size is not None:
+            more = self.more_for(input, [*output_size][-self.axes :])
+        convolve = getattr(functional, f"conv_transpose{self.axes}d")
+        return convolve(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            more,
+            self.groups,
+            self.dilation,
+        )
+
+    def more_for(self, input: Tensor, wanted: list[int]) -> tuple[int, ...]:
+        r"""How much has to be added at the ends for a wanted size."""
+        more = []
+        for axis, size in enumerate(input.shape[len(input.shape) - self.axes :]):
+            reach = self.dilation[axis] * (self.kernel_size[axis] - 1) + 1
+            least = (size - 1) * self.stride[axis] - 2 * self.padding[axis] + reach
+            if not least <= wanted[axis] < least + self.stride[axis]:
+                raise ValueError(
+                    f"requested an output size of {wanted}, but valid sizes of axis {axis} range "
+                    f"from {least} to {least + self.stride[axis] - 1}"
+                )
+            more.append(wanted[axis] - least)
+        return tuple(more)
+
+
+class ConvTranspose1d(_TransposedConvolution):
+    r"""Convolution backwards along one axis."""
+
+
+class ConvTranspose2d(_TransposedConvolution):
+    r"""Convolution backwards along two axes."""
+
+    axes = 2
+
+
+class ConvTranspose3d(_TransposedConvolution):
+    r"""Convolution backwards along three axes."""
+
+    axes = 3
+
+
 class MultiheadAttention(Module):
-    r"""Attention with several heads; queries, keys and values of one width."""
+    r"""Attention with several heads."""
 
     def __init__(
         self,
@@ -343,23 +745,44 @@ class MultiheadAttention(Module):
             )
         if embed_dim % num_heads:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        if add_bias_kv or add_zero_attn or kdim not in (None, embed_dim):
-            raise NotImplementedError(
-                "nn.MultiheadAttention with add_bias_kv, add_zero_attn or kdim is not in the "
-                "browser's torch: use it without them."
-            )
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.batch_first, self.head_dim = batch_first, embed_dim // num_heads
-        self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim, dtype=dtype))
-        if bias:
-            self.in_proj_bias = Parameter(empty(3 * embed_dim, dtype=dtype))
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self.add_zero_attn = add_zero_attn
+        self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
+
+        def weight(*shape: int) -> Parameter:
+            return Parameter(empty(*shape, dtype=dtype, device=device))
+
+        if self._qkv_same_embed_dim:
+            self.in_proj_weight = weight(3 * embed_dim, embed_dim)
+            for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
+                self.register_parameter(name, None)
         else:
-            self.register_parameter("in_proj_bias", None)
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias)
-        init.xavier_uniform_(self.in_proj_weight)
-        if bias:
+            self.q_proj_weight = weight(embed_dim, embed_dim)
+            self.k_proj_weight = weight(embed_dim, self.kdim)
+            self.v_proj_weight = weight(embed_dim, self.vdim)
+            self.register_parameter("in_proj_weight", None)
+        self.register_parameter("in_proj_bias", weight(3 * embed_dim) if bias else None)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, dtype=dtype)
+        self.bias_k = weight(1, 1, embed_dim) if add_bias_kv else None
+        self.bias_v = weight(1, 1, embed_dim) if add_bias_kv else None
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        if self._qkv_same_embed_dim:
+            init.xavier_uniform_(self.in_proj_weight)
+        else:
+            init.xavier_uniform_(self.q_proj_weight)
+            init.xavier_uniform_(self.k_proj_weight)
+            init.xavier_uniform_(self.v_proj_weight)
+        if self.in_proj_bias is not None:
             init.zeros_(self.in_proj_bias)
             init.zeros_(self.out_proj.bias)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
 
     def forward(
         self,
@@ -373,175 +796,36 @@ class MultiheadAttention(Module):
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         r"""The result, and the weights if they are wanted."""
-        if is_causal and attn_mask is None:
-            raise RuntimeError(
-                "Need attn_mask if specifying the is_causal hint. You may use the Transformer "
-                "module method `generate_square_subsequent_mask` to create this mask."
-            )
-        batched = len(query.shape) == 3
-        if self.batch_first and batched:
+        turned = self.batch_first and len(query.shape) == 3
+        if turned:
             query, key, value = (one.transpose(0, 1) for one in (query, key, value))
-        if not batched:
-            query, key, value = (one.unsqueeze(1) for one in (query, key, value))
-        if query.shape[-1] != self.embed_dim:
-            raise AssertionError(
-                f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}"
-            )
-        weights = self.in_proj_weight.chunk(3)
-        biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
-        q, k, v = (
-            functional.linear(one, weight, bias)
-            .unflatten(-1, (self.num_heads, self.head_dim))
-            .permute(1, 2, 0, 3)
-            for one, weight, bias in zip((query, key, value), weights, biases, strict=True)
+        out, weights = functional.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            self.training,
+            key_padding_mask,
+            need_weights,
+            attn_mask,
+            not self._qkv_same_embed_dim,
+            self.q_proj_weight,
+            self.k_proj_weight,
+            self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
         )
-        scores = q @ k.transpose(-2, -1) / math.sqrt(self.head_dim)
-        if attn_mask is not None:
-            if len(attn_mask.shape) == 3:
-                attn_mask = attn_mask.unflatten(0, (-1, self.num_heads))
-            elif tuple(attn_mask.shape) != tuple(scores.shape[-2:]):
-                raise RuntimeError(
-                    f"The shape of the 2D attn_mask is {attn_mask.shape}, but should be "
-                    f"{tuple(scores.shape[-2:])}."
-                )
-            scores = _masked(scores, attn_mask)
-        if key_padding_mask is not None:
-            wide = key_padding_mask[:, None, None] if batched else key_padding_mask
-            scores = _masked(scores, wide)
-        attention = scores.softmax(-1)
-        if not need_weights:
-            blind = (scores.detach() == -math.inf).all(-1, keepdim=True)
-            attention = attention.masked_fill(blind, 0)
-        attention = functional.dropout(attention, self.dropout, self.training)
-        out = self.out_proj((attention @ v).permute(2, 0, 1, 3).flatten(2))
-        if not batched:
-            out = out.squeeze(1)
-        elif self.batch_first:
-            out = out.transpose(0, 1)
-        if not need_weights:
-            return out, None
-        shown = attention.mean(1) if average_attn_weights else attention
-        return out, shown if batched else shown.squeeze(0)
-
-
-def _masked(scores: Tensor, mask: Tensor) -> Tensor:
-    r"""True hides, for a mask of bools; numbers are added."""
-    if mask.dtype.name == "bool":
-        return scores.masked_fill(mask, -math.inf)
-    return scores + mask
+        return out.transpose(0, 1) if turned else out, weights
 
 
 class NonDynamicallyQuantizableLinear(Linear):
     r"""What PyTorch calls the projection at the end of attention."""
-
-
-# Functions as modules
-class _Function(Module):
-    r"""A function of `functional`, with its arguments by name."""
-
-    function = ""
-    arguments: tuple[str, ...] = ()
-    defaults: tuple[Any, ...] = ()
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__()
-        given = dict(zip(self.arguments, self.defaults, strict=False))
-        given |= dict(zip(self.arguments, args, strict=False))
-        for name, value in options.items():
-            if name not in self.arguments and name != "inplace":
-                raise TypeError(
-                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'"
-                )
-            if name in self.arguments:
-                given[name] = value
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_given", given)
-
-    def forward(self, *inputs: Any) -> Any:
-        r"""What the function gives."""
-        return getattr(functional, self.function)(*inputs, **self._given)
-
-    def extra_repr(self) -> str:
-        r"""The arguments."""
-        return ", ".join(f"{name}={value!r}" for name, value in self._given.items())
-
-
-def _module(name: str, function: str, **arguments: Any) -> type[_Function]:
-    body = {
-        "function": function,
-        "arguments": tuple(arguments),
-        "defaults": tuple(arguments.values()),
-        "__doc__": f"`functional.{function}` as a module.",
-        "__module__": "torch.nn.modules",
-    }
-    return type(name, (_Function,), body)
-
-
-ReLU, SiLU = _module("ReLU", "relu"), _module("SiLU", "silu")
-GELU = _module("GELU", "gelu", approximate="none")
-Tanh, Sigmoid = _module("Tanh", "tanh"), _module("Sigmoid", "sigmoid")
-Softmax, LogSoftmax = (
-    _module("Softmax", "softmax", dim=None),
-    _module("LogSoftmax", "log_softmax", dim=None),
-)
-Softplus = _module("Softplus", "softplus", beta=1.0, threshold=20.0)
-ELU = _module("ELU", "elu", alpha=1.0)
-LeakyReLU = _module("LeakyReLU", "leaky_relu", negative_slope=0.01)
-GLU = _module("GLU", "glu", dim=-1)
-ReLU6, Mish = _module("ReLU6", "relu6"), _module("Mish", "mish")
-Hardswish, Hardsigmoid = _module("Hardswish", "hardswish"), _module("Hardsigmoid", "hardsigmoid")
-LogSigmoid, Softsign = _module("LogSigmoid", "logsigmoid"), _module("Softsign", "softsign")
-CrossEntropyLoss = _module(
-    "CrossEntropyLoss",
-    "cross_entropy",
-    weight=None,
-    ignore_index=-100,
-    reduction="mean",
-    label_smoothing=0.0,
-)
-NLLLoss = _module("NLLLoss", "nll_loss", weight=None, ignore_index=-100, reduction="mean")
-MSELoss, L1Loss = (
-    _module("MSELoss", "mse_loss", reduction="mean"),
-    _module("L1Loss", "l1_loss", reduction="mean"),
-)
-BCELoss = _module("BCELoss", "binary_cross_entropy", weight=None, reduction="mean")
-BCEWithLogitsLoss = _module(
-    "BCEWithLogitsLoss",
-    "binary_cross_entropy_with_logits",
-    weight=None,
-    reduction="mean",
-    pos_weight=None,
-)
-KLDivLoss = _module("KLDivLoss", "kl_div", reduction="mean", log_target=False)
-SmoothL1Loss = _module("SmoothL1Loss", "smooth_l1_loss", reduction="mean", beta=1.0)
-HuberLoss = _module("HuberLoss", "huber_loss", reduction="mean", delta=1.0)
-CosineSimilarity = _module("CosineSimilarity", "cosine_similarity", dim=1, eps=1e-8)
-MaxPool1d = _module("MaxPool1d", "max_pool1d", kernel_size=2, stride=None, padding=0)
-MaxPool2d = _module("MaxPool2d", "max_pool2d", kernel_size=2, stride=None, padding=0)
-AvgPool1d = _module("AvgPool1d", "avg_pool1d", kernel_size=2, stride=None, padding=0)
-AvgPool2d = _module("AvgPool2d", "avg_pool2d", kernel_size=2, stride=None, padding=0)
-
-
-class Flatten(Module):
-    r"""Several axes as one."""
-
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim, self.end_dim = start_dim, end_dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        r"""With fewer axes."""
-        return input.flatten(self.start_dim, self.end_dim)
-
-
-class Unflatten(Module):
-    r"""One axis as several."""
-
-    def __init__(self, dim: int, unflattened_size: Any) -> None:
-        super().__init__()
-        self.dim, self.unflattened_size = dim, unflattened_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        r"""With more axes."""
-        return input.unflatten(self.dim, self.unflattened_size)

@@ -14,6 +14,9 @@ from plain import plain
 # PyTorch's samples call these in an order of their own; and what nobody has written is no value.
 CALLS: dict[str, Callable[..., Any]] = {
     "einsum": lambda tensors, equation: torch.einsum(equation, *tensors),
+    "nn.functional.embedding_bag": lambda table, places, **options: (
+        torch.nn.functional.embedding_bag(places, table, **options)
+    ),
     "nn.functional.embedding": lambda table, places, **options: torch.nn.functional.embedding(
         places, table, **options
     ),
@@ -120,7 +123,7 @@ def call_module(
     leaves = [one for one in tensors_in([given, given_by]) if one.requires_grad]
     torch.manual_seed(1)
     results = module(*given, **given_by)
-    return [weights, results, module.state_dict()], [*leaves, *module.parameters()]
+    return [weights, results, module.state_dict(), repr(module)], [*leaves, *module.parameters()]
 
 
 def found(name: str) -> Callable[..., Any] | None:
