@@ -41,6 +41,7 @@ from literate.problems import LiterateError, Problem
 from literate.python.scopes import Function, bindings
 from literate.python.statements import Piece, first_line
 from literate.reading.notes import Note, Span
+from literate.reading.plain import readable
 from literate.reading.rows import uncommented
 from literate.reading.source import Source, parse
 from literate.results.records import Result
@@ -52,6 +53,13 @@ ENTRY = "notebook"
 EXAMPLE = "example"
 # The kinds of fields in a form of Colab.
 FIELDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+# In a comment: code, a formula, a link.
+_MARKED = re.compile(
+    r"`[^`\n]*`(?!\]\()"
+    r"|(?<![\w$\\])\$(?![\s$])(?P<tex>(?:[^$\n]|\n[ \t]*# )+?)(?<![\s\\])\$(?![\d$])"
+    r"|\[(?P<words>(?:[^\[\]]|\n[ \t]*# )+?)\]\([^)\s]+\)"
+)
 
 Cell = NotebookNode
 Metadata = Mapping[str, Any]
@@ -146,13 +154,22 @@ def comment(piece: Piece) -> Note | None:
     return Note("comment", piece.line - len(texts), tuple(texts))
 
 
-def _linkless(code: str) -> str:
+def _as_read(code: str) -> str:
     r"""
-    In a cell, a comment is not rendered: of a link its words are left.
+    In a cell, a comment is not rendered: of a link its words are left, and of a formula what can be
+    read without TeX. What is code stays as it is.
     """
-    link = r"\[((?:[^\[\]]|\n[ \t]*# )+?)\]\([^)\s]+\)"
     block = r"(?m)^[ \t]*#.*\n(?:[ \t]*#.*\n)*"
-    return re.sub(block, lambda match: re.sub(link, r"\1", match[0]), f"{code}\n")[:-1]
+    code = re.sub(block, lambda match: _MARKED.sub(_without_marks, match[0]), f"{code}\n")
+    return code[:-1]
+
+
+def _without_marks(match: re.Match[str]) -> str:
+    if match["tex"] is not None:
+        # A formula may go on in the next line of the comment.
+        lines = re.split(r"(\n[ \t]*# ?)", match["tex"])
+        return "".join([readable(line) if at % 2 == 0 else line for at, line in enumerate(lines)])
+    return _MARKED.sub(_without_marks, match["words"]) if match["words"] else match[0]
 
 
 def together(pieces: Iterable[Piece]) -> str:
@@ -354,7 +371,7 @@ def script(cells: list[Cell], told: Mapping[str, str] = NO_METADATA, on_gpu: boo
     }
     for cell in cells:
         if cell.cell_type == "code":
-            cell.source = _linkless(cell.source)
+            cell.source = _as_read(cell.source)
     if told:
         metadata["literate"] = dict(told)
     folded = [cell.metadata.id for cell in cells if "id" in cell.metadata]

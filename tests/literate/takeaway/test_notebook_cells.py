@@ -8,7 +8,7 @@ import pytest
 from literate.problems import LiterateError
 from literate.python.statements import take_apart
 from literate.reading.source import parse
-from literate.takeaway.notebook_cells import Body, take_body
+from literate.takeaway.notebook_cells import Body, code_cell, script, take_body
 
 
 def body_of(text: str) -> Body:
@@ -49,6 +49,19 @@ else:
         ("First,\nthe model.\n\nIt is small.", inside),
         ("See?", "\n"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("comment", "read"),
+    [
+        ("# By $\\sqrt{d_k}$, as `$HOME` and `[a](b)`.", "# By √d_k, as `$HOME` and `[a](b)`."),
+        ("# See [the $x_1$\n# and `y`](a.py#b).", "# See the x_1\n# and `y`."),
+        ("# A sum, $a_{ij} +\n# b$, for $5 or $6.", "# A sum, a_ij +\n# b, for $5 or $6."),
+        ('x = "$a$ [b](c)"', 'x = "$a$ [b](c)"'),
+    ],
+)
+def test_a_comment_of_a_cell_has_no_tex_and_no_links(comment: str, read: str) -> None:
+    assert script([code_cell(comment)]).rstrip().endswith(f"\n\n# %%\n{read}")
 
 
 def test_notes_and_names_know_their_lines() -> None:

@@ -1,0 +1,123 @@
+r"""What a notebook says is there: nothing points at a picture or a table that only the page has."""
+
+import json
+import re
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+from tests.literate.projects import ROOT
+
+FOLDER = ROOT / "notebooks"
+NOTEBOOKS = sorted(FOLDER.rglob("*.ipynb"))
+Cell = dict[str, Any]
+# In bytes, without outputs: what a reader on a telephone waits for.
+MEDIAN, MOST = 60_000, 200_000
+# The words that point at something, and where it should be.
+POINTS = re.compile(
+    r"\b(?:the|this) (?:(?P<picture>figure|picture|chart)|tables?(?= above| below| shows))\b"
+    r"(?:,? ?(?P<where>above|below|at the top))?"
+)
+DRAWS = ("plt.show()", "draw_squares(", ".train(")
+
+
+def cells_of(path: Path) -> list[Cell]:
+    r"""The cells, their texts joined."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [{**cell, "source": "".join(cell["source"])} for cell in cells]
+
+
+def visible_comments(cell: Cell) -> list[str]:
+    r"""Comments of a cell that isn't folded, without what they say in code."""
+    if cell["cell_type"] != "code" or "jupyter" in cell["metadata"]:
+        return []
+    blocks = re.findall(r"(?m)(?:^[ \t]*# .*\n?)+", cell["source"])
+    return [re.sub(r"`[^`]*`|“[^”]*”", "", block) for block in blocks]
+
+
+def has_picture(cell: Cell) -> bool:
+    if cell["cell_type"] == "code":
+        return any(one in cell["source"] for one in DRAWS)
+    return "](data:image/png" in cell["source"]
+
+
+def has_table(cell: Cell) -> bool:
+    return (
+        cell["cell_type"] == "markdown"
+        and re.search(r"(?m)^\|[ :|-]+\|$", cell["source"]) is not None
+    )
+
+
+def said(cell: Cell) -> str:
+    r"""What a reader reads of a cell, on one line."""
+    if cell["cell_type"] == "code":
+        text = " ".join(visible_comments(cell))
+        return " ".join(re.sub(r"\n[ \t]*#", " ", text).split())
+    text = re.sub(r"\(data:[^)]*\)|```.*?```", "", cell["source"], flags=re.DOTALL)
+    return " ".join(text.split())
+
+
+def unseen(cells: list[Cell]) -> list[str]:
+    r"""What is pointed at and isn't where the words say."""
+    found = []
+    for at, cell in enumerate(cells):
+        parts = {"above": cells[: at + 1], "at the top": cells[:3], "below": cells[at:]}
+        for match in POINTS.finditer(said(cell)):
+            kind = has_picture if match["picture"] else has_table
+            if not any(map(kind, parts.get(match["where"], cells))):
+                found.append(match[0])
+    return found
+
+
+def ends_before_nothing(cells: list[Cell]) -> list[str]:
+    r"""Sentences that end in a colon before a heading, a folded cell or the end."""
+    found = []
+    for cell, after in zip(cells, [*cells[1:], None], strict=True):
+        if cell["cell_type"] == "markdown":
+            following = after["source"] if after else "#"
+            if cell["source"].rstrip().endswith(":") and re.match(r"#+ |#@title|#$", following):
+                found.append(cell["source"].rstrip()[-60:])
+            found += re.findall(r".{1,60}:\n\n(?=#)|\n\n\n\n", cell["source"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        (["The picture above."], ["The picture above"]),
+        (["In the figure below.", "![a](data:image/png;base64,aa)"], []),
+        (["![a](data:image/png;base64,aa)", "In the figure below."], ["The figure below"]),
+        (["The table above.\n\n| a |\n| --- |\n| b |"], []),
+        (["The table above."], ["The table above"]),
+    ],
+)
+def test_what_points_at_nothing_is_found(sources: list[str], expected: list[str]) -> None:
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": one.lower()} for one in sources]
+    assert unseen(cells) == [one.lower() for one in expected]
+
+
+def test_a_colon_before_nothing_is_found() -> None:
+    texts = ["It has:\n\n## Next", "It has:", "## Next"]
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": one} for one in texts]
+    assert len(ends_before_nothing(cells)) == 2
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.relative_to(FOLDER).as_posix())
+def test_what_a_notebook_says_can_be_read_and_is_there(path: Path) -> None:
+    cells = cells_of(path)
+    comments = [one for cell in cells for one in visible_comments(cell)]
+    assert [one for one in comments if re.search(r"\$[^$\n]+\$|\\[a-zA-Z]{2,}", one)] == []
+    assert [one for one in comments if "](" in one] == []
+    assert unseen(cells) == []
+    assert ends_before_nothing(cells) == []
+    assert not [
+        one for one in cells if re.search(r"(?i)\bbeside (the|this) (line|code)", said(one))
+    ]
+
+
+def test_notebooks_are_small() -> None:
+    sizes = [path.stat().st_size for path in NOTEBOOKS]
+    assert median(sizes) <= MEDIAN
+    assert max(sizes) <= MOST
