@@ -150,6 +150,19 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
 
     A table of pairs makes a step, with products in `bfloat16`.
 
+    ### Measured here
+
+    On a CPU, after 200 steps, the loss in `bfloat16` differs from that in 32 bits by at most
+    [0.0010](../../results/sixteen_bits.json#values.apart.classic.types) with the classic model, and
+    by [0.0005](../../results/sixteen_bits.json#values.apart.modern.types) with the modern one, from
+    the same seed. The seeds differ by
+    [0.021](../../results/sixteen_bits.json#values.apart.classic.seeds) and
+    [0.032](../../results/sixteen_bits.json#values.apart.modern.seeds). `float16` and its factor we
+    haven't run on a GPU.
+
+    [Training in 32 bits and in bfloat16, three seeds
+    each](../../results/sixteen_bits.json#tables.losses)
+
     ### Exercises
 
     ??? question "Clip before `unscale_`. What happens with gradient descent?"

@@ -45,7 +45,7 @@ tokens      vectors      attention, feed-forward, four times    scores    next t
 * [A transformer learns to write](basic/autoregressive_experiment.py): train it, and read what it
   writes.
 * [One part exchanged](basic/comparison_experiment.py): train the model twice, once with another
-  part.
+  part; [no attention, one head, four](basic/heads_experiment.py).
 * [The key/value cache](kv_cache.py): write without computing everything anew for each token.
 
 **What has changed since 2017**
