@@ -32,7 +32,7 @@ from literate.reading.source import Source
 from literate.site import Site
 from literate.takeaway import notebooks
 from literate.takeaway.addresses import Addresses, of_site
-from literate.takeaway.alone import copied, installed
+from literate.takeaway.alone import copied, installed, to_pip
 from literate.takeaway.executed import execute, is_bare, with_outputs
 from literate.takeaway.licence import of_project
 from literate.takeaway.notebook import script
@@ -279,7 +279,7 @@ def _snippet(target: str, no_notes: bool) -> None:
     if len(sources) != 1:
         raise LiterateError([Problem(path, 1, "is a folder; a snippet comes from one file.")])
     known = installed(loaded.settings, address(loaded.settings.root))
-    own = known.get(sources[0].path.partition("/")[0])
+    own = to_pip(sources[0].path.partition("/")[0], known)
     if own:
         sentence = f'is of a package that is installed, not copied: pip install "{own}"'
         raise LiterateError([Problem(path, 1, sentence)])

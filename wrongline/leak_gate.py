@@ -17,7 +17,8 @@ So let a machine ask, before anything is trained. This prints a workflow for Git
 python -m wrongline.leak_gate train.py:GPT > .github/workflows/leak_gate.yml
 ```
 
-**In:** the name of a model, as for [the command](command.py). **Out:** a file. Each pull request
+**In:** the name of a model, as for [the command](command.py), and, if pip doesn't know it, from
+where this package is installed. **Out:** a file. Each pull request
 then gets a comment with all verdicts: what is wrong, and also what couldn't be tried, so that
 nobody takes silence for a pass. The code of the pull request runs in a job that can't write
 anything; the comment is made by another.
@@ -115,16 +116,20 @@ def requirement() -> str:
     r"""
     ## What pip is to install there
 
-    The same as here: pip has written down where it came from.
+    The same as here: pip has written down where it came from. Empty if that is a folder of this
+    machine, or if it came with something else.
     """
     try:
-        told = distribution("wrongline").read_text("direct_url.json")
+        known = distribution("wrongline")
     except PackageNotFoundError:
-        told = None
-    # From an index, or with the whole library: then the name has to do.
-    origin = json.loads(told) if told else {}
+        return ""
+    told = known.read_text("direct_url.json")
+    # From an index: there the version is enough.
+    if told is None:
+        return f"wrongline=={known.version}"
+    origin = json.loads(told)
     if "vcs_info" not in origin:
-        return "wrongline"
+        return ""
     commit = origin["vcs_info"]["commit_id"]
     folder = origin.get("subdirectory", "")
     place = f"#subdirectory={folder}" if folder else ""
@@ -145,10 +150,20 @@ def main(arguments: list[str] | None = None) -> int:
     ## Print it
     """
     said = sys.argv[1:] if arguments is None else arguments
-    if len(said) != 1 or ":" not in said[0]:
+    if not 1 <= len(said) <= 2 or ":" not in said[0]:
         print("say the model: python -m wrongline.leak_gate train.py:GPT", file=sys.stderr)
         return 2
-    print(workflow(said[0], requirement()), end="")
+    installed = said[1] if len(said) == 2 else requirement()
+    # A name alone would be looked up at PyPI, whoever owns it there.
+    if not installed:
+        sentence = (
+            "say where it is installed from, too, since pip doesn't know it here: "
+            f"python -m wrongline.leak_gate {said[0]} "
+            '"wrongline @ git+ADDRESS#subdirectory=wrongline"'
+        )
+        print(sentence, file=sys.stderr)
+        return 2
+    print(workflow(said[0], installed), end="")
     return 0
 
 

@@ -30,6 +30,7 @@ from wrongline.calling import (
     is_needed,
 )
 from wrongline.in_place import borrowed
+from wrongline.verdicts import SaidError
 from wrongline.whole import Whole
 
 # What a cache is called, as an argument and as a field of the result. (Release 5.24 of the library
@@ -46,7 +47,7 @@ EMPTY = r"^(reset|clear|empty)(_|$)"
 Read = Callable[[nn.Module, list[Tensor]], list[Tensor]]
 
 
-class NoCacheError(ValueError):
+class NoCacheError(SaidError):
     r"""
     ## It has no cache of this kind
     """

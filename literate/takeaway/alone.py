@@ -39,6 +39,17 @@ def installed(settings: Settings, repository: str | None) -> Mapping[str, str]:
     return found
 
 
+def to_pip(package: str, installed: Mapping[str, str]) -> str:
+    r"""
+    ## What a reader types
+
+    Empty for a package that isn't installed by itself. Where no address is known it is the folder:
+    the name alone may be somebody else's at PyPI.
+    """
+    known = installed.get(package, "")
+    return known if "@" in known or not known else f"./{package}"
+
+
 def copied(sources: Iterable[Source], installed: Mapping[str, str]) -> Modules:
     r"""
     ## What snippets are made of

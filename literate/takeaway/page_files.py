@@ -22,7 +22,7 @@ from literate.reading.source import Source
 from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway.addresses import of_site
-from literate.takeaway.alone import copied, installed
+from literate.takeaway.alone import copied, installed, to_pip
 from literate.takeaway.citation import of_page, project
 from literate.takeaway.licence import of_project
 from literate.takeaway.notebook import build, file_name
@@ -80,7 +80,7 @@ class PageFiles:
         for name, noted, without in self.snippets(source):
             snippets[name], bare[name] = noted, without
         address = self.addresses.of_file(source.path)
-        install = self.installed.get(source.path.partition("/")[0], "")
+        install = to_pip(source.path.partition("/")[0], self.installed)
         if not has_notebook(source, self.settings):
             return Takeaways(None, None, snippets, bare, address, install=install), []
         module = module_name(source.path)

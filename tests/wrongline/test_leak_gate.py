@@ -64,8 +64,9 @@ def test_its_steps_keep_the_status_and_the_verdicts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
-        (None, "wrongline"),
-        ('{"url": "file:///a", "dir_info": {}}', "wrongline"),
+        (None, "wrongline==1.2.3"),
+        # Somebody else may own the name at PyPI.
+        ('{"url": "file:///a", "dir_info": {}}', ""),
         (
             '{"url": "https://example.org/a/b", "subdirectory": "wrongline", '
             '"vcs_info": {"vcs": "git", "commit_id": "c0ffee"}}',
@@ -76,7 +77,7 @@ def test_its_steps_keep_the_status_and_the_verdicts(tmp_path: Path) -> None:
 def test_pip_installs_there_what_is_here(
     told: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = SimpleNamespace(read_text=lambda name: told)
+    found = SimpleNamespace(read_text=lambda name: told, version="1.2.3")
     monkeypatch.setattr(leak_gate, "distribution", lambda name: found)
     assert leak_gate.requirement() == expected
 
@@ -88,7 +89,11 @@ def test_the_command_prints_it_or_says_what_it_needs(
         raise metadata.PackageNotFoundError
 
     monkeypatch.setattr(leak_gate, "distribution", unknown)
-    assert leak_gate.main(["a.py:B"]) == 0
-    assert "MODEL: a.py:B\n" in capsys.readouterr().out
+    assert leak_gate.main(["a.py:B", "wrongline @ git+https://example.org/a"]) == 0
+    printed = capsys.readouterr().out
+    assert "MODEL: a.py:B\n" in printed
+    assert 'WRONGLINE: "wrongline @ git+https://example.org/a"\n' in printed
+    assert leak_gate.main(["a.py:B"]) == 2
+    assert "say where it is installed from" in capsys.readouterr().err
     assert leak_gate.main(["a.py"]) == 2
     assert "say the model" in capsys.readouterr().err

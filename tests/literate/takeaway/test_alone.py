@@ -35,4 +35,4 @@ def test_the_command_refuses_to_copy_and_says_how_it_is_installed(tmp_path: Path
     write(tmp_path, FILES)
     done = run(tmp_path, "literate", "snippet", "tool/inside.py:find", REPOSITORY_URL="")
     assert done.returncode == 1
-    assert 'is installed, not copied: pip install "the-tool"' in done.stderr
+    assert 'is installed, not copied: pip install "./tool"' in done.stderr
