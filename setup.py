@@ -63,6 +63,7 @@ setup(
         "literate.results": ["schema.json"],
         "page_runner": ["assets/*"],
         "page_runner.edit": ["build.mjs", "scripts/*"],
+        "wrongline": ["py.typed"],
         "browser_torch.kernels": ["*.c", "*.h", "kernels.wasm*"],
         "literate.page": ["*.js", "*.mjs", "assets/**/*", "npm/*", "npm/.npmrc", "templates/*"],
     },

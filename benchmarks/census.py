@@ -54,6 +54,7 @@ FINDINGS = {
     "batch": "gets other logits|read across the batch",
     "random": "two calls",
     "cache": "with a cache|without a cache|when a cache is filled|others than without",
+    "padding": "tokens that it hides change",
     "numbers": "NaN or infinite",
     "error": r"^[A-Z]\w*(Error|Exception|NotImplemented\w*)\b",
 }

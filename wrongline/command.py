@@ -26,6 +26,7 @@ A class of the transformers library is made from a [tiny configuration](tiny.py)
 """
 
 import argparse
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -68,6 +69,20 @@ def inside_a_package(path: Path) -> tuple[Path, str]:
     return folder, ".".join(names)
 
 
+def classes_of(path: Path) -> str:
+    r"""
+    ## Which classes a file has
+
+    As the end of a sentence, for somebody who has named none. The last one is often the model.
+    """
+    if not path.is_file():
+        return ""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    # What inherits from nothing is no module.
+    names = [one.name for one in body if isinstance(one, ast.ClassDef) and one.bases]
+    return f"; it has {', '.join(names)}" if names else ""
+
+
 def load(name: str, definitions: bool = False) -> Makes:
     r"""
     ## Find the class
@@ -78,7 +93,7 @@ def load(name: str, definitions: bool = False) -> Makes:
     # A colon can't be part of either.
     place, _, wanted = name.rpartition(":")
     if not place:
-        raise ValueError(f"say FILE:CLASS or MODULE:CLASS, not {name}")
+        raise ValueError(f"say FILE:CLASS or MODULE:CLASS, not {name}{classes_of(Path(name))}")
 
     # A file need not be anywhere in particular, but may import what lies beside it.
     path = Path(place)

@@ -30,6 +30,9 @@ Run = Callable[[Tensor], Tensor]
 # So many names are said in a sentence.
 MOST_NAMES = 6
 
+# Fewer rows of a matrix than these may be without a gradient.
+FEW_ROWS = 4
+
 
 def same_twice(attention: nn.Module, run: Run, x: Tensor) -> str:
     r"""
@@ -161,7 +164,34 @@ def every_matrix_is_used(attention: nn.Module, run: Run, x: Tensor) -> str:
     # rounding), since the softmax takes it out again.
     named = attention.named_parameters()
     unused = {n: w.dim() for n, w in named if w.grad is None or w.dim() > 1 and not w.grad.any()}
-    return never_used(unused)
+    return never_used(unused) or rows_without_gradient(attention)
+
+
+def rows_without_gradient(attention: nn.Module) -> str:
+    r"""
+    ## A part of a joint matrix
+
+    One layer may make queries, keys and values. If the keys are detached, a third of its rows gets
+    no gradient.
+    """
+    for name, layer in attention.named_modules():
+        # Rows of a table are tokens or positions, and may well not be asked for.
+        if not isinstance(layer, nn.Linear) or layer.weight.grad is None:
+            continue
+        # The first and the last row of each block that gets none.
+        begin = None
+        for row, has_some in enumerate([*layer.weight.grad.any(dim=1).tolist(), True]):
+            if not has_some and begin is None:
+                begin = row
+            if has_some and begin is not None:
+                # A few may be zero by themselves.
+                if row - begin >= max(FEW_ROWS, layer.out_features // 8):
+                    return (
+                        f"no gradient comes to rows {begin} to {row - 1} of {name}.weight: what "
+                        "they make is detached, or never used"
+                    )
+                begin = None
+    return ""
 
 
 def never_used(unused: Mapping[str, int]) -> str:

@@ -240,6 +240,8 @@ def name_step(whole: Whole, model: nn.Module) -> str | float:
     with steps_of(whole, model) as steps:
         steps.step()
         after = {n: w.grad for n, w in model.named_parameters() if w.grad is not None}
+        # Who makes the step may have frozen some.
+        wanted = {n for n, w in model.named_parameters() if w.requires_grad}
     used = steps.used
 
     # It moves, and something else.
@@ -250,7 +252,7 @@ def name_step(whole: Whole, model: nn.Module) -> str | float:
         return NotTried("no optimizer of PyTorch makes a step, or it computes gradients itself")
 
     # A weight with a gradient should move.
-    missing = [name for name, gradient in expected.items() if name not in used and gradient.any()]
+    missing = [n for n, one in expected.items() if n in wanted - used.keys() and one.any()]
     if missing:
         return f"{', '.join(missing)} get a gradient, and no optimizer knows them"
 
@@ -332,15 +334,15 @@ def same_step(whole: Whole) -> str:
     return Unusual(f"gradients are clipped, here to {large:.3g} of them") if large < 0.99 else ""
 
 
-def learn_by_heart(whole: Whole, model: nn.Module) -> None:
+def learn_by_heart(whole: Whole, model: nn.Module, n_steps: int = 60) -> None:
     r"""
-    ## Sixty steps of a usual training
+    ## Some steps of a usual training
 
     They bring the loss of one batch down.
     """
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.Adam(weights, 3e-3)
-    for _ in range(60):
+    for _ in range(n_steps):
         optimizer.zero_grad()
         usual(whole, model).backward()
         optimizer.step()

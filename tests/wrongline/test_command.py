@@ -154,6 +154,11 @@ def test_what_can_not_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
     assert said.startswith("say FILE:CLASS or MODULE:CLASS, not nothing\n")
     assert "Odd wants colour" in said
 
+    # Who names no class is told which there are.
+    assert main([str(path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"say FILE:CLASS or MODULE:CLASS, not {path}; it has MyAttention, ")
+
     # Mistakes of the file, of the arguments and of the constructor, which Python names.
     (tmp_path / "broken.py").write_text("def")
     others = {

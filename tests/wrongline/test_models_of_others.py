@@ -551,6 +551,25 @@ def test_a_detached_input_has_no_gradient() -> None:
     )
 
 
+def test_keys_of_a_joint_matrix_may_not_be_detached() -> None:
+    class Keys(Half):
+        def __init__(self) -> None:
+            super().__init__(lambda z: z)
+            self.change = Once()
+
+    class Once(nn.Module):
+        calls = 0
+
+        def forward(self, z: Tensor) -> Tensor:
+            # Queries and keys in turn.
+            self.calls += 1
+            return z if self.calls % 2 else z.detach()
+
+    found = find_mistakes(Keys(), 2, WIDTH)
+    rows = f"rows {WIDTH} to {2 * WIDTH - 1} of parts.weight"
+    assert rows in found["every_matrix_is_used"]
+
+
 # Training steps
 
 TEXT = torch.stack(
@@ -569,10 +588,14 @@ def trainable(model: nn.Module) -> list[nn.Parameter]:
 
 
 def plain_step(
-    loss: Callable[..., Tensor] = loss_of, before: Callable[[nn.Module], Any] = lambda model: None
+    loss: Callable[..., Tensor] = loss_of,
+    before: Callable[[nn.Module], Any] = lambda model: None,
+    rate: float = 1e-2,
+    at_first: Callable[[nn.Module], Any] = lambda model: None,
 ) -> Steps:
     def make(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
-        optimizer = torch.optim.AdamW(trainable(model), 1e-2)
+        at_first(model)
+        optimizer = torch.optim.AdamW(trainable(model), rate)
 
         def step(x: Tensor, y: Tensor) -> None:
             optimizer.zero_grad()
@@ -626,6 +649,11 @@ def half_left_out() -> Tensor:
     return y
 
 
+def all_but_the_last(model: nn.Module) -> None:
+    for one in [*model.parameters()][:-2]:
+        one.requires_grad_(False)
+
+
 RIGHT_STEPS: dict[str, tuple[Callable[[], nn.Module], Tensor, Tensor, Steps]] = {
     "plain": (Small, X, Y, plain_step()),
     "frozen, and all are clipped": (Frozen, X, Y, plain_step(before=clip_all)),
@@ -635,6 +663,8 @@ RIGHT_STEPS: dict[str, tuple[Callable[[], nn.Module], Tensor, Tensor, Steps]] = 
     "a prompt is left out": (Small, X, half_left_out(), plain_step()),
     "smoothed in the step": (Small, X, Y, plain_step(smooth)),
     "a penalty": (Small, X, Y, plain_step(with_penalty)),
+    "a small rate": (Small, X, Y, plain_step(rate=1e-4)),
+    "frozen by who makes the step": (Small, X, Y, plain_step(at_first=all_but_the_last)),
 }
 
 

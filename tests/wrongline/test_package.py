@@ -47,8 +47,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_holds_all_modules_the_licence_and_the_command(installed: Path) -> None:
-    modules = {one.name for one in (ROOT / "wrongline").glob("*.py")}
-    assert {one.name for one in (installed / "wrongline").iterdir()} == modules
+    files = {one.name for one in (ROOT / "wrongline").glob("*.py*") if one.is_file()}
+    files -= {"pyproject.toml"}
+    assert files > {"__main__.py", "command.py"}
+    assert {one.name for one in (installed / "wrongline").iterdir()} == files | {"py.typed"}
     (information,) = installed.glob("*.dist-info")
     assert (information / "licenses/LICENSE").read_text() == (ROOT / "LICENSE").read_text()
     entries = (information / "entry_points.txt").read_text()
