@@ -124,6 +124,10 @@ def test_every_link_between_the_twins_leads_to_a_file(site: Path) -> None:
     guide = (site / "llms.txt").read_text(encoding="utf-8")
     twins = [to for _, to in LINK.findall(guide)]
     assert len(twins) > 200 and len(set(twins)) == len(twins)
+    # And one file has all of them, each after its place.
+    whole = (site / "llms-full.txt").read_text(encoding="utf-8")
+    inside = re.findall(r"(?m)^<!-- (\S+) -->$", whole)
+    assert sorted(inside) == sorted(one for one in twins if one.endswith(ENDING))
     # Each page has one, those too that no file has.
     pages = {path.parent for path in site.rglob("index.html")}
     assert pages == {(site / twin).parent for twin in twins if twin.endswith(ENDING)}

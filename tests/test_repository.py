@@ -1,5 +1,6 @@
 r"""What the repository promises a reader holds together: commands, versions, pins."""
 
+import json
 import re
 import shutil
 import socket
@@ -192,6 +193,11 @@ def test_a_citation_is_of_the_version_that_is_published() -> None:
     assert (cited["version"], cited["license"]) == (own["version"], own["license"])
     assert [one["name"] for one in cited["authors"]] == [own["author"]]
     assert f"Copyright (c) 2026 {own['author']}\n" in text_of("LICENSE")
+    # And so is what Zenodo says of it beside its DOI.
+    deposited = json.loads(text_of(".zenodo.json"))
+    assert deposited["creators"] == cited["authors"]
+    assert {deposited[key] == cited[key] for key in ("title", "version", "license")} == {True}
+    assert deposited["description"] == cited["abstract"]
 
 
 def test_forms_for_issues_and_dependabot_can_be_read() -> None:

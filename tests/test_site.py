@@ -1,5 +1,6 @@
 r"""The whole website, as files: every link leads somewhere, nothing comes from another host."""
 
+import json
 import os
 import re
 import xml.etree.ElementTree as ET
@@ -8,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from literate.page.head import resource_of
 from literate.settings import load
 from literate.site import load as load_site
 from literate.site import measurements
@@ -170,6 +172,17 @@ def test_every_page_has_a_card_in_words_of_its_own(
     header = (site / "images/page.png").read_bytes()[16:24]
     named = stated["og:image:width"], stated["og:image:height"]
     assert named == tuple(str(int.from_bytes(header[at : at + 4])) for at in (0, 4))
+
+
+def test_a_page_says_what_it_teaches_and_from_which_paper(site: Path) -> None:
+    page = (site / "transformers/mha/index.html").read_text(encoding="utf-8")
+    (text,) = re.findall(r'(?s)<script type="application/ld\+json">(.*?)</script>', page)
+    said = json.loads(text)
+    assert (said["@type"], said["name"]) == ("LearningResource", "Multi-Head Attention")
+    assert said["citation"]["url"] == "https://arxiv.org/abs/1706.03762"
+    # What has no paper is about none.
+    assert "citation" not in json.loads(json.loads(resource_of("</script>", "A page", {})))
+    assert "<" not in resource_of("</script>", "A page", {})
 
 
 def test_every_page_with_code_of_tensors_is_measured(repository: Path) -> None:

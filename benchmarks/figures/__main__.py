@@ -25,6 +25,7 @@ from benchmarks.figures.figure import Figure, show, show_head
 from benchmarks.figures.layout import layout
 from benchmarks.figures.lighthouse import lighthouse
 from benchmarks.figures.paint import paint
+from benchmarks.figures.questions import questions
 from benchmarks.figures.reading import reading
 from benchmarks.figures.twice import build, twice
 from benchmarks.figures.weight import weight
@@ -54,6 +55,7 @@ def main() -> int:
         "paint",
         "layout",
         "reading",
+        "questions",
         "twice",
         "further",
     ]
@@ -79,6 +81,7 @@ def main() -> int:
             "weight": lambda: weight(browser, site, peer),
             "layout": lambda: layout(browser, site),
             "reading": lambda: reading(browser, site),
+            "questions": lambda: questions(browser, site),
             "paint": lambda: paint(browser, site, peer, chosen.before, rounds),
             "alone": lambda: alone(browser, site),
             "twice": lambda: iter([twice(ROOT, site, out)]),

@@ -5,17 +5,18 @@ summary: Several dialogues in one window, each hidden from the others and with p
 know: dialogues.py
 terms:
   packing: Puts several short texts into one window, each hidden from the others.
+  cross-contamination: In a packed window, a token that looks at another text.
 ---
 
 Dialogues of 3, 5 and 10 tokens [side by side](dialogues.py#side_by_side) make three columns of 10.
 Only 18 of the 30 tokens belong to a dialogue; the model computes the other 12 all the same.
 
 *Packing* puts several dialogues into one window, one after another: 3 and 5 share a window of 10,
-and 18 of 20 tokens are used. Then two things go wrong, if nothing is done about them. The second
-answer can look at the first question. And the second dialogue begins in the middle of the window,
-where a dialogue that is asked alone never begins. So each token gets the number of its dialogue,
-and a position within it. B, U, A and E are the marks of [dialogues](dialogues.py): begin, user,
-assistant, end.
+and 18 of 20 tokens are used. Then two things go wrong in supervised fine-tuning (SFT), if nothing
+is done about them. The second answer can look at the first question, which is called
+*cross-contamination*. And the second dialogue begins in the middle of the window, where a dialogue
+that is asked alone never begins. So each token gets the number of its dialogue, and a position
+within it. B, U, A and E are the marks of [dialogues](dialogues.py): begin, user, assistant, end.
 
 ```text
 token     B U h o t ? E A c o l  d  .  E  B U c o

@@ -215,6 +215,9 @@ def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
     [The mean log-probability of both answers about held-out
     facts](../../results/dialogues.json#figures.pairs)
 
+    Libraries print such numbers as chosen and rejected *rewards*: what a log-probability has gained
+    since the start, times $\beta$.
+
     In the first ten steps the chosen answers become likelier. From then on *both* fall, and the
     rejected ones faster: with $\beta = 0.1$ their log-probabilities are
     [−3.6](../../results/dialogues.json#tables.preferences.beta%200.1.chosen) and

@@ -106,8 +106,9 @@ class ViT(nn.Module):
     $$
 
     $p_n$ are the pixels of patch $n$ of $N$ as a column, and $E$ is a matrix that turns them into
-    $d_{model}$ features. (A bias, which is also added, isn't shown.) $c$ is the *class token*, a
-    vector that is the same for all images, and $q_n$ is the position embedding of place $n$. All of
+    $d_{model}$ features. (A bias, which is also added, isn't shown.) $c$ is the *class token*, also
+    called CLS or class embedding, a vector that stands before the first patch and is the same for
+    all images, and $q_n$ is the position embedding of place $n$. All of
     them are learned. What the layers make of $c$ is the vector of the image: the class token has no
     content of its own, and collects what its attention gathers from the patches.
 

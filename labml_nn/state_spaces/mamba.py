@@ -97,7 +97,7 @@ class Mamba(nn.Module):
 
     The layer around the scan. It takes the place of attention.
 
-    ### The recurrence
+    ### Recurrence and discretisation
 
     For one channel with the input $x_t$ at the token $t$, and one number $h$ of its state:
 
@@ -115,9 +115,9 @@ class Mamba(nn.Module):
     three times. So one number, the step, decides between the past and the token.
 
     The paper derives $e^{\Delta A}$ from a differential equation whose input is held for a time of
-    $\Delta$. The same derivation would put $(e^{\Delta A} - 1) / A$ in the place of the second
-    $\Delta$. The authors' code takes $\Delta$, which is nearly the same for short steps, and so do
-    we.
+    $\Delta$. To go from the equation to such steps is called *discretisation*. The same derivation
+    would put $(e^{\Delta A} - 1) / A$ in the place of the second $\Delta$. The authors' code takes
+    $\Delta$, which is nearly the same for short steps, and so do we.
     """
 
     def __init__(self, d_model: int, n_channels: int, n_state: int = 16, width: int = 4) -> None:

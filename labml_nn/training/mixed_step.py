@@ -7,8 +7,9 @@ know: device.py
 
 A GPU multiplies 16-bit numbers several times as fast as 32-bit ones, and [there are two
 formats](device.py). In `bfloat16` a gradient of $10^{-9}$ is $10^{-9}$; a step needs nothing else.
-In `float16` it is zero. So the loss is multiplied by 65,536 first, and the gradient by the same
-factor: $6.6 \cdot 10^{-5}$, which `float16` can say. Before the step it is divided again.
+In `float16` it is zero, an *underflow*. So the loss is multiplied by 65,536 first, and the gradient
+by the same factor: $6.6 \cdot 10^{-5}$, which `float16` can say. Before the step it is divided
+again. This *gradient scaling* is what PyTorch's `GradScaler` does.
 
 **In:** optimizers, and the type to multiply in. **Out:** one object that is the
 [loop's](loop.py#train) `gradients`, its `clip`, and its optimizer. On a CPU, and wherever 32 bits

@@ -102,6 +102,7 @@ class Head:
     ## The head of a page
 
     * `title` and `summary` are for the front matter, and `heading` is the title as it is shown
+    * `resource` is what the page says of itself to programs that search, for the front matter
     * `known` are titles and addresses of pages that should be read before
     * `missing` says what the page lacks, and why
     """
@@ -109,6 +110,7 @@ class Head:
     title: str
     summary: str
     heading: str
+    resource: str
     paper: Paper | None
     known: tuple[tuple[str, str], ...]
     taken: Taken
@@ -138,6 +140,7 @@ def head_of(page: PageSource, context: Context, taken: Taken, offer: Offer | Non
         title=stated(page.title),
         summary=stated(page.matter.summary),
         heading=literal(page.title),
+        resource=resource_of(page.title, page.matter.summary, page.matter.paper),
         paper=paper,
         known=tuple(
             (literal(context.title(other)), html.escape(links.address(path, other, "")))
@@ -150,6 +153,34 @@ def head_of(page: PageSource, context: Context, taken: Taken, offer: Offer | Non
         missing=tuple(missing_from(page.source.unread, failed)),
         problems=(*untold, *unknown, *failed),
     )
+
+
+def resource_of(title: str, summary: str, paper: Mapping[str, str]) -> str:
+    r"""
+    ## What a page says of itself to programs that search
+
+    In the words of [schema.org](https://schema.org/LearningResource), with the paper that the page
+    is about.
+    """
+    said: dict[str, object] = {
+        "@context": "https://schema.org",
+        "@type": "LearningResource",
+        "name": title,
+        "description": summary,
+        "learningResourceType": "annotated source code",
+        "isAccessibleForFree": True,
+    }
+    if paper:
+        said["citation"] = {
+            "@type": "ScholarlyArticle",
+            "name": paper["title"],
+            "creditText": paper["authors"],
+            "datePublished": paper["year"],
+            "url": paper["link"],
+        }
+    # A script ends at the first `</script`, wherever that is. Front matter wants a text in quotes.
+    text = json.dumps(said, ensure_ascii=False).replace("<", "\\u003c")
+    return json.dumps(text, ensure_ascii=False)
 
 
 def missing_from(unread: Problem | None, failed: Iterable[Problem]) -> Iterator[str]:

@@ -7,7 +7,7 @@ summary: Beside each page stands its Markdown, for programs that read, and one f
 A program that answers questions about a page reads Markdown better than HTML with formulas in it.
 So each page has a *twin*, a file of Markdown in its folder: its notes, its code, the shapes that
 were measured, and links to the numbers that were recorded. Twins link to twins, and the file
-“llms.txt” links to all of them.
+“llms.txt” links to all of them. “llms-full.txt” has all of them in one file.
 """
 
 import json
@@ -33,6 +33,7 @@ from literate.results.records import Result
 from literate.takeaway.addresses import with_addresses
 
 SNIPPETS, GUIDE, ROBOTS = "snippets/index.json", "llms.txt", "robots.txt"
+WHOLE = "llms-full.txt"
 
 
 def place(uri: str) -> str:
@@ -186,17 +187,28 @@ def for_programs(pages: Sequence[Page], links: Links, url: str) -> dict[str, str
     r"""
     ## What a site has for programs
 
-    The twins, the file that leads to all of them, the list of all snippets, and “robots.txt”, which
-    lets every program in. `url` is the address of the site, if that is known.
+    The twins, the file that leads to all of them, the one that has all of them, the list of all
+    snippets, and “robots.txt”, which lets every program in. `url` is the address of the site, if
+    that is known.
     """
     known = [page for page in pages if page.twin]
     site_map = f"Sitemap: {posixpath.join(url, 'sitemap.xml')}\n" if url else ""
     return {
         **{place(page.uri): page.twin for page in known},
         GUIDE: guide(known, links),
+        WHOLE: whole(known),
         SNIPPETS: json.dumps(_snippets(pages), ensure_ascii=False, indent=1) + "\n",
         ROBOTS: f"User-agent: *\nAllow: /\n{site_map}",
     }
+
+
+def whole(pages: Sequence[Page]) -> str:
+    r"""
+    ## All twins in one file
+
+    Each after a line with its place, from which its links lead on.
+    """
+    return "\n".join(f"<!-- {place(page.uri)} -->\n\n{page.twin}" for page in pages)
 
 
 def guide(pages: Sequence[Page], links: Links) -> str:
