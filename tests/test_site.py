@@ -4,6 +4,7 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -97,6 +98,23 @@ def test_every_link_leads_to_a_file_and_an_anchor_and_nothing_is_loaded_from_ano
             assert (site / target(page, address)).is_file(), f"{page} loads {address}"
 
 
+# Each is a page.
+STEPS_OF_COURSE = (
+    "training/data",
+    "training/counting",
+    "training/loop",
+    "course/one_attention",
+    "transformers/ways/one_head_at_a_time",
+    "transformers/positional_encoding",
+    "transformers/mha",
+    "transformers/feed_forward",
+    "transformers/models",
+    "transformers/basic/autoregressive_experiment",
+    "transformers/kv_cache",
+    "transformers/modern/model",
+)
+
+
 def test_every_source_has_a_page_and_they_follow_each_other_in_reading_order(
     documents: dict[str, Document], repository: Path
 ) -> None:
@@ -112,32 +130,25 @@ def test_every_source_has_a_page_and_they_follow_each_other_in_reading_order(
     assert sorted([*order, *aside]) == sorted(documents)
     basics = ["", "autograd/", "autograd_experiment/", "strides/", "byte_pairs/"]
     first = ["", "course/", *(f"basics/{one}" for one in basics)]
-    first += ["course/one_attention/", "course/steps/", "course/experiment/"]
-    first += ["course/train_here/", "transformers/"]
+    # Then the steps of the course, as its page lists them, and what has all of them at once.
+    first += [f"{one}/" for one in STEPS_OF_COURSE]
+    first += [f"course/{one}/" for one in ("steps", "experiment", "train_here")] + ["transformers/"]
     assert order[: len(first)] == [f"{one}index.html" for one in first]
 
 
 def test_the_foot_of_a_step_leads_to_the_next_step_and_of_another_page_to_the_next_page(
     documents: dict[str, Document],
 ) -> None:
-    steps = {
-        "training/data": "training/counting",
-        "training/counting": "training/loop",
-        "training/loop": "course/one_attention",
-        "course/one_attention": "transformers/ways/one_head_at_a_time",
-        "transformers/ways/one_head_at_a_time": "transformers/positional_encoding",
-        "transformers/positional_encoding": "transformers/mha",
-        "transformers/mha": "transformers/models",
-        "transformers/models": "transformers/basic/autoregressive_experiment",
-        "transformers/basic/autoregressive_experiment": "transformers/kv_cache",
-        "transformers/kv_cache": "transformers/modern",
-    }
+    steps = dict(pairwise(STEPS_OF_COURSE))
     for page, document in documents.items():
         if page.removesuffix("/index.html") in steps:
             onward = f"{steps[page.removesuffix('/index.html')]}/index.html"
             assert target(page, urlsplit(document.onward).path) == onward
         else:
             assert document.onward == document.next
+    # After the last one come the doors to what is next.
+    last = documents[f"{STEPS_OF_COURSE[-1]}/index.html"]
+    assert any(link.endswith("course/#step-12") for link in last.links)
 
 
 def test_the_site_map_names_each_page_once_and_nothing_else(

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 if len(sys.argv) != 3:
     sys.exit(__doc__)
 torch.manual_seed(1)
 SEQ_LEN = 64
+STEPS = int(sys.argv[2])
 
 # The last tenth of the text is never trained on. It judges the model.
 text = Path(sys.argv[1]).read_text(encoding="utf-8")
@@ -24,36 +26,9 @@ training = tokens[:n_training]
 validation = tokens[n_training:]
 
 
-def contexts(tokens, length):
-    """A number for the last `length` letters at each position; too near the beginning, -1."""
-    code = torch.zeros_like(tokens)
-    for back in range(length):
-        code = code * n_vocab + tokens.roll(back, 0)
-    code[: max(0, length - 1)] = -1
-    return code
-
-
-# For each length, the contexts of the training text, and how often each letter came after them.
-tables = []
-for length in range(5):
-    code = contexts(training, length)[:-1]
-    known, row = code[code >= 0].unique(return_inverse=True)
-    counts = torch.zeros(len(known), n_vocab)
-    counts.index_put_((row, training[1:][code >= 0]), torch.ones(()), accumulate=True)
-    tables.append((known, counts))
-
-
-def model(tokens):
-    """Scores for the letter after each token, from the shortest context to the longest."""
-    p = torch.full((*tokens.shape, n_vocab), 1 / n_vocab)
-    for length, (known, counts) in enumerate(tables):
-        code = contexts(tokens, length)
-        row = torch.searchsorted(known, code.contiguous()).clamp(max=len(known) - 1)
-        # A context with many different letters after it relies more on the shorter one.
-        different = (counts[row] > 0).sum(dim=-1, keepdim=True)
-        mixed = (counts[row] + different * p) / (counts[row].sum(dim=-1, keepdim=True) + different)
-        p = torch.where((known[row] == code).unsqueeze(-1), mixed, p)
-    return p.log()
+# Row i has the scores of the letters after letter i. With zeros, it guesses at first.
+model = nn.Embedding(n_vocab, n_vocab)
+nn.init.zeros_(model.weight)
 
 
 @torch.no_grad()
@@ -69,4 +44,25 @@ def evaluate():
     return torch.cat(losses).mean().item()
 
 
+@torch.no_grad()
+def write(tokens, n_letters):
+    """Goes on from tokens, `[seq_len, 1]`. All of them go through the model for each new letter."""
+    for _ in range(n_letters):
+        new = model(tokens)[-1].softmax(dim=-1).multinomial(1).T
+        tokens = torch.cat([tokens, new])
+    return "".join(letters[token] for token in tokens[:, 0])
+
+
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.03, betas=(0.9, 0.99))
+for step in range(STEPS):
+    # Windows at random places; the target of each letter is the letter after it.
+    places = torch.arange(SEQ_LEN)[:, None] + torch.randint(n_training - SEQ_LEN, (12,))
+    logits = model(training[places])
+    loss = F.cross_entropy(logits.flatten(0, 1), training[places + 1].flatten())
+    model.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 100 == 99:
+        print(f"step {step + 1}: loss {loss.item():.3f}")
 print(f"validation loss: {evaluate():.3f}")
+print(write(validation[:16, None], SEQ_LEN - 16))

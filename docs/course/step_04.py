@@ -12,6 +12,7 @@ if len(sys.argv) != 3:
 torch.manual_seed(1)
 SEQ_LEN = 64
 STEPS = int(sys.argv[2])
+D_MODEL = 128
 
 # The last tenth of the text is never trained on. It judges the model.
 text = Path(sys.argv[1]).read_text(encoding="utf-8")
@@ -26,9 +27,33 @@ training = tokens[:n_training]
 validation = tokens[n_training:]
 
 
-# Row i has the scores of the letters after letter i. With zeros, it guesses at first.
-model = nn.Embedding(n_vocab, n_vocab)
-nn.init.zeros_(model.weight)
+class MeanOfThePast(nn.Module):
+    """Each position gets the mean of all letters so far."""
+
+    def forward(self, x):
+        weights = torch.ones(len(x), len(x)).tril()
+        weights = weights / weights.sum(dim=1, keepdim=True)
+        return torch.einsum("ij,jbd->ibd", weights, x)
+
+
+class Model(nn.Module):
+    """A vector for each letter, a look back, and scores for the next letter."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(n_vocab, D_MODEL)
+        # The embeddings begin small and are scaled up. So each step moves them eleven times as far.
+        nn.init.normal_(self.embed.weight, std=D_MODEL**-0.5)
+        self.look_back = MeanOfThePast()
+        self.logits = nn.Linear(D_MODEL, n_vocab)
+
+    def forward(self, tokens):
+        x = self.embed(tokens) * D_MODEL**0.5
+        x = self.look_back(x)
+        return self.logits(x)
+
+
+model = Model()
 
 
 @torch.no_grad()
@@ -44,8 +69,17 @@ def evaluate():
     return torch.cat(losses).mean().item()
 
 
-optimizer = torch.optim.AdamW(model.parameters(), lr=0.03, betas=(0.9, 0.99))
-for _ in range(STEPS):
+@torch.no_grad()
+def write(tokens, n_letters):
+    """Goes on from tokens, `[seq_len, 1]`. All of them go through the model for each new letter."""
+    for _ in range(n_letters):
+        new = model(tokens)[-1].softmax(dim=-1).multinomial(1).T
+        tokens = torch.cat([tokens, new])
+    return "".join(letters[token] for token in tokens[:, 0])
+
+
+optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.99))
+for step in range(STEPS):
     # Windows at random places; the target of each letter is the letter after it.
     places = torch.arange(SEQ_LEN)[:, None] + torch.randint(n_training - SEQ_LEN, (12,))
     logits = model(training[places])
@@ -53,4 +87,7 @@ for _ in range(STEPS):
     model.zero_grad()
     loss.backward()
     optimizer.step()
+    if step % 100 == 99:
+        print(f"step {step + 1}: loss {loss.item():.3f}")
 print(f"validation loss: {evaluate():.3f}")
+print(write(validation[:16, None], SEQ_LEN - 16))

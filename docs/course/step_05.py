@@ -1,5 +1,6 @@
 """Predict the next letter: python step_NN.py tiny_shakespeare.txt NUMBER_OF_TRAINING_STEPS"""
 
+import math
 import sys
 from pathlib import Path
 
@@ -27,13 +28,25 @@ training = tokens[:n_training]
 validation = tokens[n_training:]
 
 
-class MeanOfThePast(nn.Module):
-    """Each position gets the mean of all letters so far."""
+class Head(nn.Module):
+    """Each position compares its query with the keys so far, and takes from their values."""
+
+    def __init__(self):
+        super().__init__()
+        self.query = nn.Linear(D_MODEL, D_MODEL)
+        self.key = nn.Linear(D_MODEL, D_MODEL)
+        self.value = nn.Linear(D_MODEL, D_MODEL)
+        self.output = nn.Linear(D_MODEL, D_MODEL)
 
     def forward(self, x):
-        weights = torch.ones(len(x), len(x)).tril()
-        weights = weights / weights.sum(dim=1, keepdim=True)
-        return torch.einsum("ij,jbd->ibd", weights, x)
+        query = self.query(x)
+        key = self.key(x)
+        value = self.value(x)
+        scores = torch.einsum("ibd,jbd->ijb", query, key) / D_MODEL**0.5
+        # What comes later gets no weight.
+        later = torch.ones(len(x), len(x), dtype=torch.bool).triu(1)
+        weights = scores.masked_fill(later.unsqueeze(-1), -math.inf).softmax(dim=1)
+        return self.output(torch.einsum("ijb,jbd->ibd", weights, value))
 
 
 class Model(nn.Module):
@@ -44,7 +57,7 @@ class Model(nn.Module):
         self.embed = nn.Embedding(n_vocab, D_MODEL)
         # The embeddings begin small and are scaled up. So each step moves them eleven times as far.
         nn.init.normal_(self.embed.weight, std=D_MODEL**-0.5)
-        self.look_back = MeanOfThePast()
+        self.look_back = Head()
         self.logits = nn.Linear(D_MODEL, n_vocab)
 
     def forward(self, tokens):
@@ -69,8 +82,17 @@ def evaluate():
     return torch.cat(losses).mean().item()
 
 
+@torch.no_grad()
+def write(tokens, n_letters):
+    """Goes on from tokens, `[seq_len, 1]`. All of them go through the model for each new letter."""
+    for _ in range(n_letters):
+        new = model(tokens)[-1].softmax(dim=-1).multinomial(1).T
+        tokens = torch.cat([tokens, new])
+    return "".join(letters[token] for token in tokens[:, 0])
+
+
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.99))
-for _ in range(STEPS):
+for step in range(STEPS):
     # Windows at random places; the target of each letter is the letter after it.
     places = torch.arange(SEQ_LEN)[:, None] + torch.randint(n_training - SEQ_LEN, (12,))
     logits = model(training[places])
@@ -78,4 +100,7 @@ for _ in range(STEPS):
     model.zero_grad()
     loss.backward()
     optimizer.step()
+    if step % 100 == 99:
+        print(f"step {step + 1}: loss {loss.item():.3f}")
 print(f"validation loss: {evaluate():.3f}")
+print(write(validation[:16, None], SEQ_LEN - 16))

@@ -49,6 +49,13 @@ class Head(nn.Module):
         return self.output(torch.einsum("ijb,jbd->ibd", weights, value))
 
 
+def sines():
+    """A vector for each position: waves of many lengths, `[seq_len, 1, d_model]`."""
+    frequencies = 10_000 ** (-torch.arange(0, D_MODEL, 2) / D_MODEL)
+    angles = torch.arange(SEQ_LEN)[:, None] * frequencies
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).unsqueeze(1)
+
+
 class Model(nn.Module):
     """A vector for each letter, a look back, and scores for the next letter."""
 
@@ -57,11 +64,12 @@ class Model(nn.Module):
         self.embed = nn.Embedding(n_vocab, D_MODEL)
         # The embeddings begin small and are scaled up. So each step moves them eleven times as far.
         nn.init.normal_(self.embed.weight, std=D_MODEL**-0.5)
+        self.register_buffer("positions", sines())
         self.look_back = Head()
         self.logits = nn.Linear(D_MODEL, n_vocab)
 
     def forward(self, tokens):
-        x = self.embed(tokens) * D_MODEL**0.5
+        x = self.embed(tokens) * D_MODEL**0.5 + self.positions[: len(tokens)]
         x = self.look_back(x)
         return self.logits(x)
 
@@ -82,8 +90,17 @@ def evaluate():
     return torch.cat(losses).mean().item()
 
 
+@torch.no_grad()
+def write(tokens, n_letters):
+    """Goes on from tokens, `[seq_len, 1]`. All of them go through the model for each new letter."""
+    for _ in range(n_letters):
+        new = model(tokens)[-1].softmax(dim=-1).multinomial(1).T
+        tokens = torch.cat([tokens, new])
+    return "".join(letters[token] for token in tokens[:, 0])
+
+
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.99))
-for _ in range(STEPS):
+for step in range(STEPS):
     # Windows at random places; the target of each letter is the letter after it.
     places = torch.arange(SEQ_LEN)[:, None] + torch.randint(n_training - SEQ_LEN, (12,))
     logits = model(training[places])
@@ -91,4 +108,7 @@ for _ in range(STEPS):
     model.zero_grad()
     loss.backward()
     optimizer.step()
+    if step % 100 == 99:
+        print(f"step {step + 1}: loss {loss.item():.3f}")
 print(f"validation loss: {evaluate():.3f}")
+print(write(validation[:16, None], SEQ_LEN - 16))

@@ -14,6 +14,7 @@ torch.manual_seed(1)
 SEQ_LEN = 64
 STEPS = int(sys.argv[2])
 D_MODEL = 128
+HEADS = 4
 
 # The last tenth of the text is never trained on. It judges the model.
 text = Path(sys.argv[1]).read_text(encoding="utf-8")
@@ -28,8 +29,8 @@ training = tokens[:n_training]
 validation = tokens[n_training:]
 
 
-class Head(nn.Module):
-    """Each position compares its query with the keys so far, and takes from their values."""
+class Attention(nn.Module):
+    """In each head, a position compares its query with the keys so far, and takes their values."""
 
     def __init__(self):
         super().__init__()
@@ -39,14 +40,16 @@ class Head(nn.Module):
         self.output = nn.Linear(D_MODEL, D_MODEL)
 
     def forward(self, x):
-        query = self.query(x)
-        key = self.key(x)
-        value = self.value(x)
-        scores = torch.einsum("ibd,jbd->ijb", query, key) / D_MODEL**0.5
+        # The features are shared out among the heads: `[seq_len, batch_size, heads, d_k]`.
+        split = HEADS, D_MODEL // HEADS
+        query = self.query(x).unflatten(-1, split)
+        key = self.key(x).unflatten(-1, split)
+        value = self.value(x).unflatten(-1, split)
+        scores = torch.einsum("ibhd,jbhd->ijbh", query, key) / split[1] ** 0.5
         # What comes later gets no weight.
         later = torch.ones(len(x), len(x), dtype=torch.bool).triu(1)
-        weights = scores.masked_fill(later.unsqueeze(-1), -math.inf).softmax(dim=1)
-        return self.output(torch.einsum("ijb,jbd->ibd", weights, value))
+        weights = scores.masked_fill(later[..., None, None], -math.inf).softmax(dim=1)
+        return self.output(torch.einsum("ijbh,jbhd->ibhd", weights, value).flatten(2))
 
 
 def sines():
@@ -65,7 +68,7 @@ class Model(nn.Module):
         # The embeddings begin small and are scaled up. So each step moves them eleven times as far.
         nn.init.normal_(self.embed.weight, std=D_MODEL**-0.5)
         self.register_buffer("positions", sines())
-        self.look_back = Head()
+        self.look_back = Attention()
         self.logits = nn.Linear(D_MODEL, n_vocab)
 
     def forward(self, tokens):
@@ -90,8 +93,17 @@ def evaluate():
     return torch.cat(losses).mean().item()
 
 
+@torch.no_grad()
+def write(tokens, n_letters):
+    """Goes on from tokens, `[seq_len, 1]`. All of them go through the model for each new letter."""
+    for _ in range(n_letters):
+        new = model(tokens)[-1].softmax(dim=-1).multinomial(1).T
+        tokens = torch.cat([tokens, new])
+    return "".join(letters[token] for token in tokens[:, 0])
+
+
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.99))
-for _ in range(STEPS):
+for step in range(STEPS):
     # Windows at random places; the target of each letter is the letter after it.
     places = torch.arange(SEQ_LEN)[:, None] + torch.randint(n_training - SEQ_LEN, (12,))
     logits = model(training[places])
@@ -99,4 +111,7 @@ for _ in range(STEPS):
     model.zero_grad()
     loss.backward()
     optimizer.step()
+    if step % 100 == 99:
+        print(f"step {step + 1}: loss {loss.item():.3f}")
 print(f"validation loss: {evaluate():.3f}")
+print(write(validation[:16, None], SEQ_LEN - 16))

@@ -60,7 +60,7 @@ def sines():
 
 
 class Model(nn.Module):
-    """A vector for each letter, a look back, and scores for the next letter."""
+    """A vector for each letter, a look back, a network, and scores for the next letter."""
 
     def __init__(self):
         super().__init__()
@@ -69,11 +69,15 @@ class Model(nn.Module):
         nn.init.normal_(self.embed.weight, std=D_MODEL**-0.5)
         self.register_buffer("positions", sines())
         self.look_back = Attention()
+        # Heads only take averages. The network computes with what they have gathered.
+        self.network = nn.Sequential(
+            nn.Linear(D_MODEL, 4 * D_MODEL), nn.GELU(), nn.Linear(4 * D_MODEL, D_MODEL)
+        )
         self.logits = nn.Linear(D_MODEL, n_vocab)
 
     def forward(self, tokens):
         x = self.embed(tokens) * D_MODEL**0.5 + self.positions[: len(tokens)]
-        x = self.look_back(x)
+        x = self.network(self.look_back(x))
         return self.logits(x)
 
 
@@ -93,8 +97,17 @@ def evaluate():
     return torch.cat(losses).mean().item()
 
 
+@torch.no_grad()
+def write(tokens, n_letters):
+    """Goes on from tokens, `[seq_len, 1]`. All of them go through the model for each new letter."""
+    for _ in range(n_letters):
+        new = model(tokens)[-1].softmax(dim=-1).multinomial(1).T
+        tokens = torch.cat([tokens, new])
+    return "".join(letters[token] for token in tokens[:, 0])
+
+
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.99))
-for _ in range(STEPS):
+for step in range(STEPS):
     # Windows at random places; the target of each letter is the letter after it.
     places = torch.arange(SEQ_LEN)[:, None] + torch.randint(n_training - SEQ_LEN, (12,))
     logits = model(training[places])
@@ -102,4 +115,7 @@ for _ in range(STEPS):
     model.zero_grad()
     loss.backward()
     optimizer.step()
+    if step % 100 == 99:
+        print(f"step {step + 1}: loss {loss.item():.3f}")
 print(f"validation loss: {evaluate():.3f}")
+print(write(validation[:16, None], SEQ_LEN - 16))

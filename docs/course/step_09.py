@@ -112,8 +112,17 @@ def evaluate():
     return torch.cat(losses).mean().item()
 
 
+@torch.no_grad()
+def write(tokens, n_letters):
+    """Goes on from tokens, `[seq_len, 1]`. All of them go through the model for each new letter."""
+    for _ in range(n_letters):
+        new = model(tokens)[-1].softmax(dim=-1).multinomial(1).T
+        tokens = torch.cat([tokens, new])
+    return "".join(letters[token] for token in tokens[:, 0])
+
+
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.99))
-for _ in range(STEPS):
+for step in range(STEPS):
     # Windows at random places; the target of each letter is the letter after it.
     places = torch.arange(SEQ_LEN)[:, None] + torch.randint(n_training - SEQ_LEN, (12,))
     logits = model(training[places])
@@ -121,4 +130,7 @@ for _ in range(STEPS):
     model.zero_grad()
     loss.backward()
     optimizer.step()
+    if step % 100 == 99:
+        print(f"step {step + 1}: loss {loss.item():.3f}")
 print(f"validation loss: {evaluate():.3f}")
+print(write(validation[:16, None], SEQ_LEN - 16))

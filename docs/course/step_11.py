@@ -147,7 +147,7 @@ def share(step):
 
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.99))
 schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, share)
-for _ in range(STEPS):
+for step in range(STEPS):
     # Windows at random places; the target of each letter is the letter after it.
     places = torch.arange(SEQ_LEN)[:, None] + torch.randint(n_training - SEQ_LEN, (12,))
     logits = model(training[places])
@@ -158,5 +158,7 @@ for _ in range(STEPS):
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
     schedule.step()
+    if step % 100 == 99:
+        print(f"step {step + 1}: loss {loss.item():.3f}")
 print(f"validation loss: {evaluate():.3f}")
 print(write(validation[:16, None], SEQ_LEN - 16))

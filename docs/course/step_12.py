@@ -151,7 +151,7 @@ others = [p for p in model.parameters() if p not in set(matrices)]
 muon = torch.optim.Muon(matrices, lr=0.016)
 adamw = torch.optim.AdamW(others, lr=8e-3, betas=(0.9, 0.99))
 schedules = [torch.optim.lr_scheduler.LambdaLR(one, share) for one in (muon, adamw)]
-for _ in range(STEPS):
+for step in range(STEPS):
     # Windows at random places; the target of each letter is the letter after it.
     places = torch.arange(SEQ_LEN)[:, None] + torch.randint(n_training - SEQ_LEN, (12,))
     logits = model(training[places])
@@ -162,5 +162,7 @@ for _ in range(STEPS):
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     for one in (muon, adamw, *schedules):
         one.step()
+    if step % 100 == 99:
+        print(f"step {step + 1}: loss {loss.item():.3f}")
 print(f"validation loss: {evaluate():.3f}")
 print(write(validation[:16, None], SEQ_LEN - 16))

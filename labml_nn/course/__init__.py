@@ -19,7 +19,8 @@ Each step also has a *program*: one file with the whole model and its training. 
 changes from one step to the next, and needs nothing but PyTorch and [the
 text](https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt),
 here saved as `tiny_shakespeare.txt`. This one trains for 400 steps:
-`python step_05.py tiny_shakespeare.txt 400`. A program's loss differs a little from that of the
+`python step_04.py tiny_shakespeare.txt 400`. It says its loss every hundred steps, and then writes
+a few words. A program's loss differs a little from that of the
 page: it draws other batches, and its weight decay is PyTorch's. (The last one needs PyTorch 2.9,
 for Muon. Its learning rate falls along a cosine, and that of the page along a line.)
 
@@ -36,44 +37,42 @@ for Muon. Its learning rate falls along a cosine, and that of the page along a l
 
   [step_02.py](../../docs/course/step_02.py "program")
 
-* [ ] **3. [Longer contexts](../training/counting.py#BackOff).** A pair knows one letter. Counting
-  four letters back gives
-  [1.688](../../results/course.json#tables.steps.Counting%20four%20letters%20back.loss). With more
-  the loss goes up again: the mixture [trusts a long context too
-  much](../training/counting.py#example). Remember 1.688: after the short runs of this page, none of
-  the models below reaches it.
+*A side road, for later:* [longer contexts](../training/counting.py#BackOff). Counting four letters
+back gives [1.688](../../results/course.json#tables.steps.Counting%20four%20letters%20back.loss).
+With more the loss goes up again: the mixture [trusts a long context too
+much](../training/counting.py#example). After the short runs of this page, none of the models below
+reaches 1.688.
 
-  [step_03.py](../../docs/course/step_03.py "program")
-
-* [ ] **4. [A table that learns](../training/loop.py).** A counted table can't be a part of anything
+* [ ] **3. [A table that learns](../training/loop.py).** A counted table can't be a part of anything
   larger, and a learned one can. It reaches
   [2.519](../../results/course.json#tables.steps.A%20learned%20table%20of%20pairs.loss) after 400
   steps at one rate, and [2.492](../../results/counting.json#values.learned) after 2,000 at a rate
-  that rises and falls, which is nearly what counting gives. So the loop works.
+  that rises and falls, which is nearly what counting gives. So the loop works. Read as far as the
+  [loop](../training/loop.py#train) itself; what else is on the page can wait.
 
-  [step_04.py](../../docs/course/step_04.py "program")
+  [step_03.py](../../docs/course/step_03.py "program")
 
 **Looking back**
 
-* [ ] **5. [The mean of the past](one_attention.py#MeanOfThePast).** A table sees the last letter
+* [ ] **4. [The mean of the past](one_attention.py#MeanOfThePast).** A table sees the last letter
   only. The mean of all letters so far sees them all, and forgets which was the last:
   [3.170](../../results/course.json#tables.steps.The%20mean%20of%20the%20past.loss), *worse* than
   the table.
 
-  [step_05.py](../../docs/course/step_05.py "program")
+  [step_04.py](../../docs/course/step_04.py "program")
 
-* [ ] **6. [One head](../transformers/ways/one_head_at_a_time.py).** A mean treats all letters
+* [ ] **5. [One head](../transformers/ways/one_head_at_a_time.py).** A mean treats all letters
   alike. A head chooses: [2.555](../../results/course.json#tables.steps.One%20head.loss). That is no
   better than the table: without positions it can't tell which letter was the last but one.
 
-  [step_06.py](../../docs/course/step_06.py "program")
+  [step_05.py](../../docs/course/step_05.py "program")
 
-* [ ] **7. [Positions](../transformers/positional_encoding.py)** tell it:
+* [ ] **6. [Positions](../transformers/positional_encoding.py)** tell it:
   [2.492](../../results/course.json#tables.steps.One%20head,%20with%20positions.loss).
 
-  [step_07.py](../../docs/course/step_07.py "program")
+  [step_06.py](../../docs/course/step_06.py "program")
 
-* [ ] **8. [Many heads](../transformers/mha.py).** One head takes one average. With four heads, each
+* [ ] **7. [Many heads](../transformers/mha.py).** One head takes one average. With four heads, each
   a quarter as wide, there are as many weights, and the loss is
   [2.316](../../results/course.json#tables.steps.Many%20heads.loss). In a whole transformer of four
   layers we found *no* difference:
@@ -81,12 +80,18 @@ for Muon. Its learning rate falls along a cosine, and that of the page along a l
   [1.846](../../results/without.json#tables.without.The%20whole%20model.loss) with four, after 1,000
   steps.
 
-  [step_08.py](../../docs/course/step_08.py "program")
+  [step_07.py](../../docs/course/step_07.py "program")
 
 **A transformer**
 
-* [ ] **9. [The layer](../transformers/models.py).** Attention only takes averages. With a
-  feed-forward network, residual connections and normalisation one layer reaches
+* [ ] **8. [The feed-forward network](../transformers/feed_forward.py).** Heads take averages and
+  compute nothing else. A network after them works on what they have gathered, at each position:
+  [2.245](../../results/course.json#tables.steps.A%20feed-forward%20network.loss).
+
+  [step_08.py](../../docs/course/step_08.py "program")
+
+* [ ] **9. [The layer](../transformers/models.py).** Whatever the heads don't take along is lost.
+  With residual connections and normalisation one layer reaches
   [2.134](../../results/course.json#tables.steps.One%20transformer%20layer.loss). Four reach
   [2.134](../../results/course.json#tables.steps.Four%20layers.loss), no better after so few steps.
   Without residual connections four layers stay at
@@ -110,13 +115,27 @@ for Muon. Its learning rate falls along a cosine, and that of the page along a l
 
   [step_11.py](../../docs/course/step_11.py "program")
 
-* [ ] **12. [The modern parts](../transformers/modern/__init__.py).** What has changed since 2017:
+* [ ] **12. [The modern parts](../transformers/modern/model.py).** What has changed since 2017:
   [1.747](../../results/course.json#tables.steps.The%20modern%20parts.loss) after as many steps, and
-  with 2,000 steps [1.538](../../results/recipes.json#tables.losses.modern.loss). What each part is
-  worth is the [ablation](../transformers/modern/ablation.py). The program has three of them: rotary
-  positions, a gated network and Muon.
+  with 2,000 steps [1.538](../../results/recipes.json#tables.losses.modern.loss). The page has them
+  all in one model; the program has three of them: rotary positions, a gated network and Muon.
 
   [step_12.py](../../docs/course/step_12.py "program")
+
+**After the last step** you know every part of a language model. Choose a door:
+
+* What is each modern part worth? [The ablation](../transformers/modern/ablation.py) measures it,
+  and [each part](../transformers/modern/__init__.py) has a page of its own.
+* Find mistakes, also in a model of yours: [the museum](../transformers/mistakes/__init__.py).
+* Exchange a part: [saving memory](../transformers/memory/__init__.py),
+  [positions](../transformers/positions/__init__.py),
+  [variants](../transformers/variants/__init__.py) and [experts](../experts/__init__.py).
+* Teach a model to answer: [fine-tuning](../fine_tuning/__init__.py) and [learning from
+  rewards](../reinforcement/__init__.py).
+* Write faster: [inference](../inference/__init__.py) and
+  [quantisation](../quantisation/__init__.py).
+* Load published weights: [real weights](../pretrained/__init__.py).
+* See what happens inside: [looking inside](../inside/__init__.py).
 
 ## The losses
 
@@ -163,7 +182,5 @@ Each of these points is one run. After 1,000 steps, three seeds of this model en
 [1.849](../../results/loop_parts.json#tables.parts.The%20loop%20as%20it%20is.high).
 
 [One notebook](experiment.py) trains all these models, in about three minutes on two cores. The
-[models](steps.py) are those of the lessons. From here, go on to the
-[families](../transformers/__init__.py), or to the [museum of
-mistakes](../transformers/mistakes/__init__.py).
+[models](steps.py) are those of the lessons.
 """

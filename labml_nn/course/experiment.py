@@ -1,7 +1,7 @@
 r"""
 ---
 title: The Course in One Notebook
-summary: Count letters, train the nine models of the course, and compare them.
+summary: Count letters, train the ten models of the course, and compare them.
 ---
 
 **In:** the text, and some steps of twelve windows for each model. **Out:** the loss after each
@@ -10,8 +10,8 @@ summary: Count letters, train the nine models of the course, and compare them.
 [The loss after each step](../../results/course.json#figures.steps)
 
 With [400](../../results/course.json#values.steps) steps each, training them all took
-[147](../../results/course.json#values.seconds) seconds of one core. Most of that went into the
-last three, which have four layers.
+[559](../../results/course.json#values.seconds) seconds on a machine that had much else to do. Most
+of that went into the last three, which have four layers.
 """
 
 import torch
@@ -40,8 +40,9 @@ def notebook(
     Drive if that is mounted.
     """
     # ### The text, and counting
-    # The first three steps of the course train nothing. The text is cut into windows of 64 letters
-    # for counting as for the models, or one of them would see more than the others.
+    # The first two steps of the course train nothing, nor does the side road to longer contexts.
+    # The text is cut into windows of 64 letters for counting as for the models, or one of them
+    # would see more than the others.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     counted = tokenizer.decode(training)

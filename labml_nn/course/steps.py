@@ -8,7 +8,7 @@ summary: Every model of the course and how it is trained, from a table of pairs 
 a model, a function that makes it, and its recipe: what the loop gets besides the batches.
 
 From the mean of the past on, one thing changes from each model to the next, but for the first
-layer, which brings three parts, and the last step, which brings many:
+layer, which brings two parts, and the last step, which brings many:
 
 [The loss of each step](../../results/course.json#tables.steps)
 
@@ -29,6 +29,7 @@ from labml_nn.optimizers.schedules import linear
 from labml_nn.training.data import RandomWindows
 from labml_nn.training.loop import adamw, evaluate, train
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+from labml_nn.transformers.feed_forward import FeedForward
 from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.modern.experiment import muon_and_adamw
 from labml_nn.transformers.modern.model import ModernTransformer
@@ -84,6 +85,31 @@ def table_of_pairs(n_vocab: int) -> nn.Module:
     return table
 
 
+class ThenNetwork(nn.Module):
+    r"""
+    ## A network after the look back
+    """
+
+    def __init__(self, look_back: nn.Module, d_model: int) -> None:
+        r"""
+        * `look_back` mixes in what came before
+        * `d_model` is the number of features of a letter
+        """
+        super().__init__()
+        self.look_back = look_back
+
+        # Four times as wide inside, and smooth around zero, as in the layers of the next steps.
+        self.network = FeedForward(d_model, 4 * d_model, 0.0, nn.GELU)
+
+    def forward(self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+        r"""
+        Queries, keys, values and the result are `[seq_len, batch_size, ...]`.
+        """
+        # Heads only take averages. The network computes with what they have gathered, at each
+        # position on its own.
+        return self.network(self.look_back(query=query, key=key, value=value, mask=mask))
+
+
 def steps_of_course(
     n_vocab: int, d_model: int = 128, heads: int = 4, seq_len: int = 64
 ) -> dict[str, tuple[Callable[[], nn.Module], Recipe]]:
@@ -91,8 +117,8 @@ def steps_of_course(
     ## The steps
     """
 
-    # Four models look back once: with a mean, with a head, with a head that knows positions, and
-    # with several heads.
+    # Five models look back once: with a mean, with a head, with a head that knows positions, with
+    # several heads, and with a network after these.
     def one_look(look_back: Callable[[], nn.Module], positions: bool) -> Callable[[], nn.Module]:
         def make() -> nn.Module:
             # `nn.Identity` passes the embeddings on as they are: nothing tells the order.
@@ -105,8 +131,11 @@ def steps_of_course(
     one_head = partial(MultiHeadAttention, 1, d_model, 0.0)
     many_heads = partial(MultiHeadAttention, heads, d_model, 0.0)
 
-    # For more than one look, a layer has residual connections, normalisation and the feed-forward
-    # network.
+    def with_network() -> nn.Module:
+        # New heads and a new network at each call.
+        return ThenNetwork(many_heads(), d_model)
+
+    # For more than one look, a layer has residual connections and normalisation, too.
     stack = partial(AutoregressiveTransformer, n_vocab, d_model, heads, seq_len=seq_len)
     one_layer = partial(stack, n_layers=1, d_ff=4 * d_model)
     four_layers = partial(stack, n_layers=4, d_ff=4 * d_model)
@@ -125,6 +154,7 @@ def steps_of_course(
         "One head": (one_look(one_head, positions=False), plain_recipe),
         "One head, with positions": (one_look(one_head, positions=True), plain_recipe),
         "Many heads": (one_look(many_heads, positions=True), plain_recipe),
+        "A feed-forward network": (one_look(with_network, positions=True), plain_recipe),
         # Then whole layers, and better training of the same model.
         "One transformer layer": (one_layer, plain_recipe),
         "Four layers": (four_layers, plain_recipe),

@@ -10,13 +10,21 @@ paper:
 ---
 
 A transformer reads a sequence of *tokens*, characters here, and gives at each position a
-probability for every token that may come next. The lessons build one from nothing. Each is the
-answer to a failure of what came before, and takes ten to fifteen minutes. You need Python and a
-little PyTorch.
+probability for every token that may come next. These pages build one from nothing, and take ten to
+twenty minutes each. Is this your first time? Then take the [course](../course/__init__.py), which
+leads over the main ones in this order and measures what each adds. Here are all of them, to look
+something up.
 
 ```text
-First Ci ── embedding ── layer ── layer ── layer ── layer ── logits ── t
-tokens      vectors      attention, feed-forward, four times    scores    next token
+First Ci     the text so far, as tokens
+   |
+embedding    a vector for each token
+   |
+4 layers     attention, then feed-forward, four times
+   |
+logits       a score for each token that may come next
+   |
+   t         the next token
 ```
 
 **A text, a loss, and what counting can do**
@@ -33,11 +41,11 @@ tokens      vectors      attention, feed-forward, four times    scores    next t
 
 * [One head at a time](ways/one_head_at_a_time.py): attention by hand, for one query and three keys,
   then for all.
+* [Positional encodings](positional_encoding.py) tell a model where a token stands.
 * [Multi-head attention](mha.py): the same for many heads at once, with the mask that hides the
   future. What happens when a mask hides nothing is in the [museum](mistakes/masks.py).
 * [The feed-forward network](feed_forward.py) works on what attention has gathered.
 * [The transformer layer](models.py) adds both to a stream, and normalises what they read.
-* [Positional encodings](positional_encoding.py) tell a model where a token stands.
 
 **A model that writes**
 

@@ -69,8 +69,8 @@ def test_a_checked_claim_carries_a_mark_and_a_page_its_path(mha: Page) -> None:
     # And a path leads back to the sections.
     path = mha.get_by_role("navigation", name="Path")
     expect(path).to_be_visible()
-    path.get_by_role("link", name="Lessons").click()
-    mha.wait_for_url(lambda address: address.endswith("/transformers/"))
+    path.get_by_role("link", name="Course").click()
+    mha.wait_for_url(lambda address: address.endswith("/course/"))
 
 
 def test_a_card_tells_what_a_name_stands_for_and_the_name_leads_there(
