@@ -64,7 +64,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site purge serve notebooks published push train test quick whole oldest colab update dist soak proof lint check bench bench-site clean distclean
+.PHONY: help site purge serve notebooks published push train test quick whole packages oldest colab update dist soak proof lint check bench bench-site clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -162,6 +162,12 @@ lint: $(made)/test node_modules/.made ## Check the code's style, layout and type
 whole: $(made)/test node_modules/.made ## Run the slow tests; make whole SLICE=browser runs a part of ten minutes, SLICE=list names them
 	$(run) tests/browser/chromium.py
 	$(run) -m tests.slices $(SLICE) $(parallel) $(ARGS)
+
+# Wheels of one kind, so that a hash is that of one file on any machine; they are read and never run.
+packages: $(made)/test ## Download packages of others, which slow tests make pages of
+	$(run) -m pip download --disable-pip-version-check --quiet --no-deps --require-hashes \
+		--only-binary :all: --platform manylinux_2_28_x86_64 --python-version 3.11 \
+		--requirement tests/literate/packages.txt --dest .cache/packages
 
 check: lint test whole site ## lint, test, whole and site, one after another
 

@@ -12,7 +12,7 @@ number with the file that it came from; what is wrong becomes a problem with its
 import html
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,8 +25,9 @@ from literate.page.links import Links, UnknownTarget
 from literate.page.templates import CODE
 from literate.problems import Problem
 from literate.python.scopes import places
-from literate.reading.notes import ANCHOR, Note, Span, anchors, literal
+from literate.reading.notes import ANCHOR, Block, Note, Span, anchors, literal
 from literate.reading.page_source import PageSource
+from literate.reading.plain import seen
 from literate.reading.rows import Row
 from literate.reading.source import Definition, Source
 
@@ -101,6 +102,8 @@ class Notes:
         self.measurement, self.excerpts = measurement, excerpts
         self.contents = _in_contents(page.source)
         self.problems: list[Problem] = []
+        # How often an anchor of a heading with a formula was made.
+        self.slugs: Counter[str] = Counter()
         count = Counter(
             key
             for row in page.rows
@@ -150,8 +153,11 @@ class Notes:
             if block.kind != "heading":
                 break
             words = self.markdown(block.alone(note), row)
-            opened = CODE.heading if row.documents in self.contents else CODE.unlisted
-            heading = opened(block.level, html.escape(row.documents.name), words)
+            name = html.escape(row.documents.name)
+            if row.documents in self.contents:
+                heading = CODE.heading(block.level, name, words, _label(block))
+            else:
+                heading = CODE.unlisted(block.level, name, words)
             rest = note.part(block.last)
             return f"{anchor}{heading}\n\n", block.level, rest
         return "", 0, note
@@ -172,11 +178,12 @@ class Notes:
         r"""
         ### A note as Markdown
         """
-        path, pieces = self.source.path, []
+        path = self.source.path
+        pieces: list[str] = []
         excerpts = self.excerpts.forms if self.excerpts else ()
         for part in exhibit.parts(note, path, self.links, excerpts):
             if isinstance(part, Note):
-                pieces += [self._span(span, row) for span in part.parsed.spans]
+                pieces += self._pieces(part, row)
                 continue
             if part.found:
                 shown = forms.show_exhibit(part, path, self.links, self._formula)
@@ -184,6 +191,28 @@ class Notes:
                 shown = self._elsewhere(part)
             pieces.append(f"\n\n{shown}\n\n")
         return "".join(pieces).strip("\n")
+
+    def _pieces(self, note: Note, row: Row) -> Iterator[str]:
+        r"""
+        The note, piece by piece. A heading with a formula gets its anchor and its name in the
+        contents here: the engine would take both from the HTML of the formula.
+        """
+        begin = 0
+        for block in note.parsed.headings:
+            label = _label(block)
+            if not label or block.depth:
+                continue
+            for span in note.part(begin, block.first).parsed.spans:
+                yield self._span(span, row)
+            name = slug = re.sub(r"\W+", "-", seen(block.words).lower()).strip("-")
+            self.slugs[slug] += 1
+            if self.slugs[slug] > 1:
+                name = f"{slug}_{self.slugs[slug] - 1}"
+            words = self.markdown(block.alone(note), row)
+            yield f"\n\n{CODE.part(block.level, name, words, label)}\n\n"
+            begin = block.last
+        for span in (note.part(begin) if begin else note).parsed.spans:
+            yield self._span(span, row)
 
     def _elsewhere(self, exhibited: exhibit.Exhibit) -> str:
         assert self.excerpts is not None
@@ -208,7 +237,9 @@ class Notes:
             return self._escape(span.text)
         if not display:
             return formula
-        return f"{span.before}{formula}\n"
+        # A display inside a paragraph isn't the end of its line.
+        end = "\n" if span.text.endswith("\n") else ""
+        return f"{span.before}{formula}{end}"
 
     def _text(self, span: Span) -> str:
         r"""
@@ -289,6 +320,14 @@ class Notes:
             self.report(span.line, problem)
             return plain
         return CODE.claim(shown)
+
+
+def _label(heading: Block) -> str:
+    r"""
+    The words of a heading with a formula, for an attribute; empty without a formula.
+    """
+    has_formula = any(each.is_formula for each in heading.words)
+    return html.escape(seen(heading.words)) if has_formula else ""
 
 
 def is_headed(row: Row) -> bool:

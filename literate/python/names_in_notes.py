@@ -254,6 +254,11 @@ def _listed(
         own.update(_identifiers(ast.walk(node)))
         named = [base.id for base in getattr(node, "bases", ()) if isinstance(base, ast.Name)]
         waiting += [classes.pop(name) for name in named if name in classes]
+    # Who takes any keywords may explain those that are passed on.
+    takes_any = any(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.args.kwarg is not None
+        for node in [documented.node, *documented.node.body]
+    )
     for item in (block for block in note.parsed.blocks if block.kind == "list_item"):
         if _says_of_what(note.texts, item.first):
             continue
@@ -262,6 +267,8 @@ def _listed(
             if name in own or name == "and":
                 continue
             near = _near(name, own)
+            if takes_any and not near:
+                continue
             hint = f"; is `{near}` meant?" if near else "."
             sentence = f"the list names `{name}`, which `{documented.name}` does not have{hint}"
             yield Problem(path, note.line(item.first), sentence)

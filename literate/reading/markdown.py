@@ -40,6 +40,20 @@ _FORMULA = re.compile(
     r'(?<!#/)\$(?![ \n$])(?!\w+")(?P<tex>(?:\\[\s\S]|[^\\$])++)(?<![ \n])\$(?!\d)'
 )
 
+# Displays inside a paragraph; and TeX's own brackets around a formula, `\\(…\\)` and `\\[…\\]`, of
+# which the second stand at the ends of lines. In other places they are what Markdown escapes.
+_DISPLAYED = re.compile(r"\$\$(?P<tex>(?:\\[\s\S]|[^\\$])++)\$\$")
+_BRACKETED = re.compile(
+    r"(?<![\w\\])\\\((?P<tex>(?:\\[^()\[\]]|[^\\])+?)\\\)"
+    r"|(?m:^)\\\[(?P<display>(?:\\[^()\[\]]|[^\\])+?)\\\](?=[.,;:]?[ ]*(?m:$))"
+)
+
+# What TeX sets as a display by itself, the ones with numbers first: these are left out.
+_ENVIRONMENT = re.compile(
+    r"\\begin\{(?P<name>(?P<plain>align|alignat|equation|gather)\*?|aligned|split)\}"
+)
+_LABEL = re.compile(r"\\(?:label|tag)\{[^{}]*\}|\\(?:nonumber|notag)(?![A-Za-z])")
+
 # A line without text; and what would be the end of one.
 _EMPTY = re.compile(r"(?m)^[^\S\n]+$|\r")
 
@@ -110,6 +124,7 @@ def _parser() -> MarkdownIt:
     between = ["paragraph", "reference", "blockquote", "list"]
     blocks, inline = parser.block.ruler, parser.inline.ruler
     blocks.before("code", "formula", _display, {"alt": between})
+    blocks.before("code", "environment", _environment, {"alt": between})
     blocks.before("code", "fenced", _fenced_code, {"alt": between})
     blocks.before("code", "details", _details, {"alt": between})
     blocks.at("code", _indented_code)
@@ -118,6 +133,7 @@ def _parser() -> MarkdownIt:
     blocks.at("list", _list, {"alt": between[:3]})
     blocks.at("reference", _definition, {"alt": between[:1]})
     inline.before("escape", "formula", _formula)
+    inline.before("escape", "bracketed", _bracketed)
     inline.at("escape", _escape)
     inline.at("autolink", _address)
     inline.at("backticks", partial(_placed, backtick, "code_inline"))
@@ -152,11 +168,54 @@ def _display(state: StateBlock, first: int, end: int, silent: bool) -> bool:
             last += 1
     if last == end or not _line(state, last):
         return False
+    below = state.getLines(first + 1, last + 1, 0, False)
+    tex = f"{line}\n{below}".strip()[2:-2].strip("\n")
+    # Two formulas, each in its own line, with words around them.
+    if "$$" in tex:
+        return False
     if not silent:
-        token = state.push("display", "math", 0)
-        token.map = [first, last + 1]
-        below = state.getLines(first + 1, last + 1, 0, False)
-        token.content = f"{line}\n{below}".strip()[2:-2].strip("\n")
+        _push_display(state, first, last, _unnumbered(tex))
+    state.line = last + 1
+    return True
+
+
+def _push_display(state: StateBlock, first: int, last: int, tex: str) -> None:
+    token = state.push("display", "math", 0)
+    token.map = [first, last + 1]
+    token.content = tex
+
+
+def _unnumbered(tex: str) -> str:
+    r"""
+    Nobody refers to the numbers of equations on a page.
+    """
+    match = _ENVIRONMENT.match(tex.lstrip())
+    if match is None or not match["plain"]:
+        return tex
+    name, plain = match["name"], match["plain"]
+    for mark in ("begin", "end"):
+        tex = tex.replace(rf"\{mark}{{{name}}}", rf"\{mark}{{{plain}*}}")
+    return "\n".join(line for line in _LABEL.sub("", tex).split("\n") if line.strip())
+
+
+def _environment(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    r"""
+    An environment of TeX that is a paragraph of its own is a display, as in TeX itself.
+    """
+    match = _ENVIRONMENT.match(_line(state, first))
+    if match is None:
+        return False
+    closing = rf"\end{{{match['name']}}}"
+    last = first
+    while last < end and closing not in _line(state, last):
+        last += 1
+    if last == end or _line(state, last).rpartition(closing)[2].strip(" .,;"):
+        return False
+    if not silent:
+        tex = state.getLines(first, last + 1, 0, False).strip()
+        before, _, after = tex.rpartition(closing)
+        # A full stop belongs to the last line of the formula.
+        _push_display(state, first, last, _unnumbered(f"{before.rstrip()}{after}\n{closing}"))
     state.line = last + 1
     return True
 
@@ -278,16 +337,38 @@ def _target(
 
 def _formula(state: StateInline, silent: bool) -> bool:
     if state.src.startswith("$$", state.pos):
+        match = _DISPLAYED.match(state.src, state.pos, state.posMax)
+        if match is not None and match["tex"].strip():
+            return _inside(
+                state, match, "formula_display", _unnumbered(match["tex"].strip()), silent
+            )
         if not silent:
             state.pending += "$$"
         state.pos += 2
         return True
     match = _FORMULA.match(state.src, state.pos, state.posMax)
+    return match is not None and _inside(state, match, "formula", match["tex"], silent)
+
+
+def _bracketed(state: StateInline, silent: bool) -> bool:
+    r"""
+    A formula between the brackets of TeX.
+    """
+    match = _BRACKETED.match(state.src, state.pos, state.posMax)
     if match is None:
         return False
+    if match["tex"]:
+        return _inside(state, match, "formula", match["tex"].strip(), silent)
+    return _inside(state, match, "formula_display", _unnumbered(match["display"].strip()), silent)
+
+
+def _inside(state: StateInline, match: re.Match[str], kind: str, tex: str, silent: bool) -> bool:
+    r"""
+    A formula inside a paragraph.
+    """
     if not silent:
-        token = state.push("formula", "math", 0)
-        token.content = match["tex"]
+        token = state.push(kind, "math", 0)
+        token.content = tex
         token.meta[PLACE] = match.span()
     state.pos = match.end()
     return True

@@ -45,6 +45,7 @@ _KINDS: dict[str, Kind] = {
     "display": "display",
     "fence": "fence",
     "formula": "inline",
+    "formula_display": "display",
 }
 
 
@@ -299,8 +300,13 @@ def _span(token: Token, text: str, line: int) -> Span:
     kind = _KINDS[token.type]
     if kind in ("code", "inline"):
         return Span(kind, text, token.content.strip(), line)
+    if token.type == "formula_display":
+        return Span(kind, text, token.content, line)
     if kind == "display":
-        return Span(kind, text, token.content, line, text[: text.index("$$")])
+        opening = re.search(r"\$\$|\\begin", text)
+        assert opening is not None
+        before = text[: opening.start()]
+        return Span(kind, text, token.content, line, before)
     if token.type == "code_block":
         return Span(kind, text, textwrap.dedent(token.content).rstrip(), line)
     language = next(iter(re.findall(r"^[\w+-]+", token.info.strip())), "")
@@ -370,7 +376,7 @@ def _words_inside(tokens: Iterable[Token]) -> Iterator[Words]:
         elif token.type in ("softbreak", "hardbreak"):
             yield Words("\n")
         else:
-            yield Words(token.content, token.type == "formula")
+            yield Words(token.content, token.type in ("formula", "formula_display"))
 
 
 def _is_code(text: str) -> bool:

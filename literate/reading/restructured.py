@@ -90,7 +90,7 @@ _INLINE = re.compile(
     r"|\[(?P<cited>\w+)\]_(?!\w)"
 )
 # What Markdown would read as marks.
-_MARKS = re.compile(r"[\\`*_\[\]]")
+_MARKS = re.compile(r"[\\`*_]")
 
 
 def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
@@ -173,7 +173,7 @@ def _inline(match: re.Match[str], addresses: dict[str, str]) -> str:
         address = addresses.get(" ".join(words.split()).lower())
         return f"[{words}]({address})" if address else words
     if match["cited"]:
-        return rf"[{match['cited']}]"
+        return f"[{match['cited']}]"
     return match[0]
 
 

@@ -151,7 +151,7 @@ def _docstring_note(docstring: Docstring) -> Note:
     The first line stands behind the quotes; the indentation of the others is that of the code. What
     is written in [another style](docstrings.py) becomes Markdown.
     """
-    first, *others = docstring.text.expandtabs().split("\n")
+    first, *others = docstring.shown.expandtabs().split("\n")
     indent = min((_indent(line) for line in others if line.strip()), default=0)
     texts = (first.strip(), *(line[indent:].rstrip() for line in others))
     lines = as_markdown(texts)

@@ -33,6 +33,8 @@ from literate.reading.source import Source
 # An answer to a question, and what is said about it.
 _ANSWER = re.compile(r"    - \[([ x])\] (.*)")
 _REASON = re.compile(r"        - \S")
+# What Python takes for one character, though a word was meant.
+_MISREAD = re.compile(r"(?<!\\)(?:\\\\)*(\\[abfnrtv])(?=[A-Za-z])")
 # A line that is quoted, words in quotes, the target of a link, a tag of HTML.
 _FOREIGN = re.compile(r'(?m)^\s*>.*|“[^”]*”|"[^"\n]*"|\]\([^)\n]*\)|<[^>\n]*>')
 
@@ -52,14 +54,19 @@ def problems(source: Source, words: Mapping[str, str]) -> Iterator[Problem]:
 def _not_raw(source: Source) -> Iterator[Problem]:
     r"""
     In a docstring that is not raw, Python turns `\theta` into a tab and “heta”, for `help()` and
-    for everybody who reads `__doc__`.
+    for everybody who reads `__doc__`. One that is [shown](source.py#Docstring.shown) by the value
+    that Python gives it is right.
     """
     documented = [source.docstring, *(definition.docstring for definition in source.definitions)]
     for docstring in documented:
-        if docstring is not None and "\\" in docstring.text and not docstring.raw:
+        if docstring is None or docstring.raw or docstring.shown != docstring.text:
+            continue
+        if "\\" in docstring.text:
             sentence = 'the docstring has a backslash and is not raw; begin it with `r"""`.'
-            kind = "docstrings have a backslash and are not raw"
-            yield Problem(source.path, docstring.first, sentence, kind)
+            misread = _MISREAD.search(docstring.text)
+            if misread:
+                sentence += f" Python takes `{misread[1]}` for one character."
+            yield Problem(source.path, docstring.first, sentence)
 
 
 def _headings(source: Source) -> Iterator[Problem]:

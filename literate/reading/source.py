@@ -35,6 +35,16 @@ _PRAGMA = re.compile(
 CELL = re.compile(r"#\s?%%(?=\s|$)")
 # In such a script, a command of IPython; Python itself could not read it.
 _MAGIC = re.compile(r"# ?[%!]\w")
+# In a docstring that is not raw: an escape, what tells that its author means escapes, and what
+# tells that TeX is meant, or something else that Python doesn't know.
+_ESCAPE = re.compile(
+    r"\\(?:[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]+\}|[\s\S])"
+)
+_MEANT = re.compile(r"(?<!\\)(?:\\\\)*(?:\\\\(?=[^\s\\])|\\[\"'\n]|\\x[0-9a-fA-F]{2})")
+_TYPED = re.compile(
+    r"(?<!\\)(?:\\\\)*\\(?:[^\n\\'\"ntxuUN0-7]"
+    r"|(?:t(?:heta|au|ext\w*|imes|op?|ilde|frac|anh?)|n(?:u|abla|eq?|ot|i))(?![A-Za-z]))"
+)
 Made = TypeVar("Made")
 
 
@@ -64,6 +74,20 @@ class Docstring:
     last: int
     text: str
     raw: bool
+
+    @property
+    def shown(self) -> str:
+        r"""
+        ### What its author means
+
+        The value that Python gives it, if the author writes two backslashes where one is meant:
+        each backslash begins an escape of Python's then. But most authors who leave out the `r`
+        mean `\theta` and no tab. A line stays a line.
+        """
+        means_value = _MEANT.search(self.text) and not _TYPED.search(self.text)
+        if self.raw or not means_value:
+            return self.text
+        return _ESCAPE.sub(lambda match: _value(match[0]), self.text)
 
 
 @dataclass(frozen=True)
@@ -318,6 +342,23 @@ def _docstring(node: ast.AST, strings: Tokens, lines: list[str]) -> Docstring | 
     quotes = quoted[:3] if quoted[:3] in ('"""', "'''") else quoted[:1]
     text = quoted[len(quotes) : -len(quotes)]
     return Docstring(value.lineno, token.end[0], text, "r" in prefix.lower())
+
+
+def _value(escape: str) -> str:
+    r"""
+    What Python makes of an escape; the end of a line stays one.
+    """
+    if escape == "\\\n":
+        return "\n"
+    if escape == "\\n":
+        return " "
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = ast.literal_eval(f'"{escape}"')
+    except (SyntaxError, ValueError):
+        return escape
+    return value if value.isprintable() or value == "\t" else escape
 
 
 def _definitions(tree: ast.Module, strings: Tokens, lines: list[str]) -> Iterator[Definition]:

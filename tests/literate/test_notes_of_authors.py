@@ -1,10 +1,11 @@
 r"""Docstrings of other styles, on the pages of a built site."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.literate.projects import MKDOCS, SETTINGS, succeed, write
+from tests.literate.projects import MKDOCS, SETTINGS, run, succeed, write
 from tests.literate.shown import Shown
 
 STYLES = '''r"""# Styles
@@ -121,6 +122,53 @@ BOXES = '''r"""# M
 x = 1
 '''
 
+MATHEMATICS = r'''r"""# M
+
+Inline \(a_t^2\) and display:
+
+\[ x = y^2 \]
+
+\begin{align}
+a_i &= b_i \\
+c_i &= d_i
+\end{align}
+
+$$x_i = y$$.
+
+where $$x_i$$ is.
+
+$$\begin{align} a_i &= b \end{align}$$
+
+## With $x$
+
+Twice:
+
+## With $x$
+"""
+
+
+def f():
+    r"""## The loss $L_{t-1}$ of `f`
+
+    Text.
+    """
+    # routing $$c_{ij} = 1$$
+    return 1
+'''
+
+ESCAPED = r'''"""# N
+
+Non-raw but right for Python: $\\eta_t \\cdot f$, a tab\there, and a quote \"x\", `\\n`.
+
+A line that \
+goes on.
+"""
+
+
+def f():
+    """Meant: $\theta$."""
+'''
+
 PACKAGE = {
     "pyproject.toml": SETTINGS + "strict = false\n",
     "mkdocs.yml": MKDOCS.replace("nav: [index.md]", ""),
@@ -129,6 +177,8 @@ PACKAGE = {
     "pkg/styles.py": STYLES,
     "pkg/doctests.py": DOCTESTS,
     "pkg/boxes.py": BOXES,
+    "pkg/mathematics.py": MATHEMATICS,
+    "pkg/escaped.py": ESCAPED,
 }
 
 
@@ -198,3 +248,39 @@ def test_boxes_are_those_of_the_theme(site: Path) -> None:
     first = shown(notes(site, "boxes")[0])
     assert first.texts(".//p[@class='admonition-title']") == ["Look", "Warning"]
     assert first.texts(".//div[@class='admonition warning']/p") == ["Warning", "Take care."]
+
+
+def test_formulas_are_set_however_they_are_marked(site: Path) -> None:
+    first, _, comment = map(shown, notes(site, "mathematics"))
+    assert len(first.texts(".//span[@class='katex-display']")) == 5
+    assert first.texts(".//annotation")[:2] == ["a_t^2", "x = y^2"]
+    assert len(comment.texts(".//span[@class='katex-display']")) == 1
+    assert "$$" not in first.text()
+    # What was set says so in its source, with a star.
+    assert r"\begin{align}" not in first.text()
+    assert first.texts(".//p")[4].endswith(".")
+
+
+def test_a_formula_in_a_heading_is_in_the_contents_once(site: Path) -> None:
+    page = (site / "mathematics" / "index.html").read_text(encoding="utf-8")
+    contents = page.partition('data-md-component="toc"')[2].partition("</ul>")[0].partition(">")[2]
+    entries = " ".join(re.sub(r"<[^>]*>", " ", contents).split())
+    assert entries == "With x With x The loss L_t-1 of f"
+    assert re.findall(r'<h2[^>]* id="([^"]*)"', page) == ["with-x", "with-x_1", "f"]
+
+
+def test_a_docstring_that_is_not_raw_shows_what_its_author_means(site: Path) -> None:
+    first, second = map(shown, notes(site, "escaped"))
+    assert first.texts(".//annotation") == [r"\eta_t \cdot f"]
+    assert 'a quote "x", \\n.' in first.text()
+    assert "A line that\ngoes on." in first.text()
+    assert second.texts(".//annotation") == [r"\theta"]
+
+
+def test_only_what_python_misreads_is_a_problem(site: Path) -> None:
+    done = run(site.parent, "literate", "check")
+    said = [line for line in (done.stdout + done.stderr).splitlines() if "raw" in line]
+    assert said == [
+        'pkg/escaped.py:11: the docstring has a backslash and is not raw; begin it with `r"""`. '
+        "Python takes `\\t` for one character."
+    ]

@@ -83,7 +83,7 @@ def test_the_contents_list_no_helpers() -> None:
         ("text\n[a](#B)", 8, "the link to `#B` leads to nothing"),
         ("a\n$\\nosuch$", 8, "the formula `\\nosuch` can't be set: Undefined control sequence"),
         ("$$\n\\frac{\n$$", 7, "can't be set"),
-        ("a $$x$$ b", 7, "`$$` opens no formula"),
+        ("a $$x b", 7, "`$$` opens no formula"),
         ("$$\nx", 7, "`$$` opens no formula"),
         ("`[seq_len, 3]`", 7, "has no example() to measure it by"),
         # Nothing but code.

@@ -88,7 +88,7 @@ def test_sections_of_google_become_lists() -> None:
         **Args**
         * `first`: the one that
             comes first.
-        * `second` (*dict\[str, int\], optional*): a
+        * `second` (*dict[str, int], optional*): a
             table.
             - of lists
         * `**others`: passed on

@@ -47,7 +47,20 @@ AB = [("code", "a"), ("code", "b")]
         *((text, []) for text in ('"$ref" or "$defs"', '"#/$defs/a" or "#/$defs/b"')),
         # What only looks like code or a formula is text.
         *((text, []) for text in ("$5 and $6", "costs $ 5 $", r"\$x$", "$x$5", "an open $x")),
-        *((text, []) for text in ("an open ` tick", "$x\n\ny$", "`x\n\ny`", "$$ x $$ in text")),
+        *(
+            (text, [])
+            for text in ("an open ` tick", "$x\n\ny$", "`x\n\ny`", "f\\(x\\)", "see \\[1\\]")
+        ),
+        ("$$ x $$ in text", [("display", "x")]),
+        ("so $$x$$.", [("display", "x")]),
+        ("$$x$$ is\n$$y$$", [("display", "x"), ("display", "y")]),
+        ("a \\(x_i\\) b", [("inline", "x_i")]),
+        ("a\n\\[ x_i \\]", [("display", "x_i")]),
+        (
+            "a\n\n\\begin{align}\nx &= y \\label{e}\\\\\n\\end{align}.",
+            [("display", "\\begin{align*}\nx &= y \\\\.\n\\end{align*}")],
+        ),
+        ("see \\begin{align} x \\end{align}", []),
         ("$$\nx", []),
         # A block keeps what stands before it: the marks of a list or of a quotation.
         ("* ```\n  a\n  ```\n* b", [("fence", "a")]),
