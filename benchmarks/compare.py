@@ -32,6 +32,10 @@ from benchmarks.record import ROOT
 from labml_nn.transformers.fused_attention import FusedAttention
 from labml_nn.transformers.kv_cache import CachedAttention
 from labml_nn.transformers.memory.absorbed_attention import AbsorbedLatentAttention
+from labml_nn.transformers.memory.attention_sinks import (
+    RollingSinkAttention,
+    SinkAttention,
+)
 from labml_nn.transformers.memory.flash import TiledAttention
 from labml_nn.transformers.memory.flash_backward import FlashAttention
 from labml_nn.transformers.memory.flex import FlexAttention, alibi
@@ -122,11 +126,19 @@ def cached(attention: CachedAttention, n: int) -> list[Tensor | None]:
 
 def rolled(attention: SlidingWindowAttention, n: int) -> list[Tensor | None]:
     r"""The slots of the page's rolling cache after `n` tokens."""
-    sizes = {"window": attention.window, "n_sinks": attention.n_sinks}
-    rolling = RollingAttention(HEADS, D_MODEL, **sizes)
+    rolling = RollingAttention(HEADS, D_MODEL, window=attention.window)
     for one in tokens(n).split(1):
         rolling(query=one, key=one, value=one)
     return [rolling.key.slots, rolling.value.slots]
+
+
+def rolled_behind_sinks(attention: SinkAttention, n: int) -> list[Tensor | None]:
+    r"""The sinks and the slots of the page's rolling cache after `n` tokens."""
+    sizes = {"window": attention.window, "n_sinks": attention.n_sinks}
+    rolling = RollingSinkAttention(HEADS, D_MODEL, **sizes)
+    for one in tokens(n).split(1):
+        rolling(query=one, key=one, value=one)
+    return [part for made in (rolling.key, rolling.value) for part in (*made.sinks, made.slots)]
 
 
 def latents(attention: AbsorbedLatentAttention, n: int) -> tuple[Tensor, ...]:
@@ -181,7 +193,7 @@ def plain(kind: Callable[..., nn.Module], **options: Any) -> Callable[[], nn.Mod
     return lambda: kind(HEADS, D_MODEL, dropout_prob=0.0, **options)
 
 
-WINDOW = {"window": SEQ_LEN // 4, "n_sinks": 1}
+WINDOW = {"window": SEQ_LEN // 4}
 LATENT = {"d_latent": D_MODEL // 4, "d_rotary": 8, "max_len": SEQ_LEN + 1}
 
 ENTRIES = [
@@ -219,6 +231,9 @@ ENTRIES = [
           plain(GroupedQueryAttention, key_heads=1), remark="one head of keys"),
     Entry("memory/sliding_window", "SlidingWindowAttention",
           plain(SlidingWindowAttention, **WINDOW), kept=rolled,
+          remark="a window of 16; the cache has 16 slots"),
+    Entry("memory/attention_sinks", "SinkAttention",
+          plain(SinkAttention, **WINDOW, n_sinks=1), kept=rolled_behind_sinks,
           remark="a window of 16 and one sink; the cache has 17 slots"),
     Entry("memory/learned_sink", "LearnedSinkAttention", plain(LearnedSinkAttention)),
     Entry("memory/latent_attention", "LatentAttention", plain(LatentAttention, **LATENT),

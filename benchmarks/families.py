@@ -29,7 +29,7 @@ from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
 from labml_nn.transformers.basic.comparison_experiment import put_in_place
-from labml_nn.transformers.memory.sliding_window import SlidingWindowAttention
+from labml_nn.transformers.memory.attention_sinks import SinkAttention
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from labml_nn.transformers.variants.differential_attention import (
     DifferentialAttention,
@@ -44,7 +44,7 @@ WINDOW = 16
 VARIANTS = {
     "multi-head attention": None,
     "one head of keys": "memory/grouped_query",
-    "window of 16, one sink": "memory/sliding_window",
+    "window of 16, one sink": "memory/attention_sinks",
     "latents": "memory/latent_attention",
     "learned sink": "memory/learned_sink",
     "soft cap of 5": "variants/soft_cap",
@@ -125,7 +125,7 @@ def with_window(model: AutoregressiveTransformer, tokens: Tensor, n_sinks: int) 
     r"""The loss of a trained model that only now gets a window."""
     for layer in model.encoder.layers:
         sizes = {"window": WINDOW, "n_sinks": n_sinks}
-        attention = SlidingWindowAttention(SIZES["heads"], SIZES["d_model"], 0.0, **sizes)
+        attention = SinkAttention(SIZES["heads"], SIZES["d_model"], 0.0, **sizes)
         attention.load_state_dict(layer.self_attn.state_dict())
         layer.self_attn = attention
     return loop.evaluate(model, tokens, SIZES["seq_len"])

@@ -13,7 +13,7 @@ from torch import nn
 from benchmarks.family_drawings import drawn, grid, plot
 from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.pictures import ACCENT, heat_map, new
-from labml_nn.transformers.memory import score_functions, sliding_window
+from labml_nn.transformers.memory import attention_sinks, score_functions
 from labml_nn.transformers.memory.flash import visible_tiles
 from labml_nn.transformers.memory.grouped_query import GroupedQueryAttention
 from labml_nn.transformers.memory.latent_attention import LatentAttention
@@ -124,8 +124,8 @@ def trap() -> Figure:
 def rolling() -> Figure:
     r"""A row for each position; the newest one is dark."""
     figure, all_axes = new(4.6, 2.6, columns=2)
-    grid(all_axes[0], sliding_window.window_mask(8, 3, 1)[..., 0], "window of 3, one sink")
-    memory = sliding_window.RollingProjection(1, 1, 1, False, window=3, n_sinks=1)
+    grid(all_axes[0], attention_sinks.sink_mask(8, 3, 1)[..., 0], "window of 3, one sink")
+    memory = attention_sinks.SinkProjection(1, 1, 1, False, window=3, n_sinks=1)
     nn.init.ones_(memory.linear.weight)
     held = torch.full((8, 4), -1)
     for position in range(8):

@@ -10,6 +10,7 @@ others.
 
 import argparse
 import ast
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -141,9 +142,12 @@ def main() -> None:
                 print(f"{name}: {one['loss']:.4f} ({one['float_loss']:.4f})", flush=True)
 
     found = {name: kept.get(name, key_of_model(name)) for name in MODELS}
-    if missing := [name for name, one in found.items() if one is None]:
-        print(f"not in results/ yet: {', '.join(missing)}")
+    recorded = json.loads((ROOT / "results/page_models.json").read_text(encoding="utf-8"))
     runs: dict[str, dict[str, Any]] = {}
+    # A model that wasn't asked for stays as it was recorded, with the sources that it had.
+    if missing := [name for name, one in found.items() if one is None]:
+        print(f"not trained again: {', '.join(missing)}")
+        runs = {name: one for name, one in recorded["values"]["models"].items() if name in missing}
     tokenizer, _, validation = prepare(tiny_shakespeare(), SEQ_LEN)
     for name, one in found.items():
         if one is None:
@@ -156,12 +160,14 @@ def main() -> None:
         own = fingerprints(sources_of(name))
         runs[name] = one["about"] | {"sources": own, "beginning": beginning}
     columns = ("loss", "float_loss", "same", "parameters", "bytes")
+    # In the order of the models, and with the sources of the oldest.
+    runs = {name: runs[name] for name in MODELS if name in runs}
     write(
         "page_models",
         title="Models that run in the browser",
         command="python -m benchmarks page_models",
         of=RECORDED,
-        sources=sources,
+        sources=recorded["sources"] if missing else sources,
         values={"symbols": tokenizer.symbols, "models": runs},
         tables={
             "losses": {

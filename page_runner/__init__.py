@@ -120,6 +120,8 @@ A page runs if a trained model can have its module in it. These can't, or not ye
   attention](../labml_nn/transformers/fused_attention.py), and [the
   kernel](../labml_nn/transformers/memory/sdpa.py): they are about a kernel that never writes the
   weights down. Spelled out it would be another page.
+* [Attention sinks](../labml_nn/transformers/memory/attention_sinks.py): the model that shows
+  them looks up names, and can't continue a text.
 * [Cross-attention](../labml_nn/transformers/variants/cross_attention.py): it needs a second text,
   which a language model hasn't.
 * [The cache](../labml_nn/transformers/kv_cache.py): it runs as the step of writing, on its

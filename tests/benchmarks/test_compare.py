@@ -42,7 +42,8 @@ OTHERWISE = {
         "kept": SEQ_LEN * 2 * D_K * FLOAT,
         "flops": 2 * PRODUCT + 2 * PRODUCT // HEADS + 2 * SCORES,
     },
-    "memory/sliding_window": {"token": 0, "kept": (16 + 1) * 2 * D_MODEL * FLOAT},
+    "memory/sliding_window": {"token": 0, "kept": 16 * 2 * D_MODEL * FLOAT},
+    "memory/attention_sinks": {"token": 0, "kept": (16 + 1) * 2 * D_MODEL * FLOAT},
     "memory/learned_sink": {"parameters": 4 * LAYER + HEADS},
     "memory/latent_attention": {
         # Queries with eight features more in each head, latents, keys and values of these, output;

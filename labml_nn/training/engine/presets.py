@@ -139,6 +139,7 @@ PARTS = {
     "flex": "memory.flex",
     "multi_query": "memory.grouped_query",
     "sliding_window": "memory.sliding_window",
+    "attention_sinks": "memory.attention_sinks",
     "learned_sink": "memory.learned_sink",
     "latent": "memory.latent_attention",
     # Other scores, other weights, or no softmax at all.

@@ -28,6 +28,8 @@ features, a text of 8,192 tokens, and count the numbers of one layer:
 What they cost in loss is [measured](../variants/__init__.py), with the other variants, and what
 they keep of a small layer stands in [one table](../../../docs/compare.md).
 
+* [Attention sinks](attention_sinks.py): a model that was trained without a window needs its first
+  token.
 * [A learned sink](learned_sink.py) lets a window forget the first tokens, too.
 * [Absorbed latent attention](absorbed_attention.py) attends to the latents themselves.
 """

@@ -9,30 +9,29 @@ paper:
   link: https://arxiv.org/abs/2508.10925
 ---
 
-The weights of a softmax sum to one, so a head can't say that it has found nothing. It puts its
-weight on the first tokens instead, and a [sliding window](sliding_window.py) then has to keep
-these *attention sinks* forever. Give each head a sink that isn't a token, and the window may drop
-any token.
+A head looks for something, and finds it in none of three tokens: their scores are 0, 0 and 0. The
+weights of a softmax sum to one, so each token gets 1/3 all the same, and the head returns a mix of
+values that nobody asked for. Trained models put such weight on the first token instead, an
+[attention sink](attention_sinks.py), and go wrong when a [window](sliding_window.py) hides it.
 
-In a small model, trained for 500 steps, it makes no difference: the loss is
-[2.212](../../../results/families.json#tables.losses.learned%20sink.loss) with it and
-[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) without (means of
-three seeds). No such habit has formed there: position 16 and later ones give the first token a
-weight of [0.010](../../../results/families.json#tables.losses.multi-head%20attention.first). If all
-tokens had the same, it would be 0.028.
+Give each head a score of its own that takes part in the softmax and belongs to no token:
 
-Head $h$ learns a score $s_h$, which takes part in the softmax and has no value:
+| scores of the tokens | score of the sink | weights of the tokens | weight of the sink |
+| ---: | ---: | ---: | ---: |
+| 0, 0, 0 | none | 0.33, 0.33, 0.33 | – |
+| 0, 0, 0 | 0 | 0.25, 0.25, 0.25 | 0.25 |
+| 0, 0, 0 | 5 | 0.007, 0.007, 0.007 | 0.980 |
+| 0, 0, 10 | 5 | 0, 0, 0.993 | 0.007 |
+
+The sink has no value, so what it gets goes nowhere. With a sink of 5 the head is silent, until a
+token scores higher. Head $h$ learns its own score $s_h$:
 
 $$
 A_{ijbh} = \frac{e^{S_{ijbh}}}{e^{s_h} + \sum_k e^{S_{ikbh}}}
 $$
 
 **In** and **out** are those of [multi-head attention](../mha.py); the weights of the tokens sum to
-something between zero and one. At the start $s_h$ is zero, which adds a one to the denominator.
-Miller had proposed that constant ([Attention Is Off By
-One](https://www.evanmiller.org/attention-is-off-by-one.html), 2023). The page leaves out the rest
-of the model in the paper: a window in every second layer, shared heads of keys, and rotary
-positions.
+something between zero and one.
 """
 
 import math
@@ -117,15 +116,31 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 11
 
     Self-attention under the causal mask.
 
-    ### With numbers
-
-    Suppose that a head looks at three tokens whose scores are all 0. Without a sink each weight is
-    1/3. With a sink of 0 it is 1/4, and the remaining quarter goes nowhere. With a sink of 5 the
-    weights are 0.007: the head is nearly silent. If one token then scores 10, it gets 0.99 of the
-    weight.
-
     [The weight of eight tokens together, by the score of the best
     one](../../../results/memory_drawings.json#figures.sink)
+
+    ### Where it comes from
+
+    At the start $s_h$ is zero, which adds a one to the denominator. Miller had proposed that
+    constant ([Attention Is Off By One](https://www.evanmiller.org/attention-is-off-by-one.html),
+    2023). The model of the paper has more than this page: a window in every second layer, shared
+    heads of keys, and rotary positions.
+
+    ### Measured here
+
+    *On a text.* In a small model, trained for 500 steps, it makes no difference: the loss is
+    [2.212](../../../results/families.json#tables.losses.learned%20sink.loss) with it and
+    [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) without (means
+    of three seeds). No sink has formed there: position 16 and later ones give the first token a
+    weight of [0.010](../../../results/families.json#tables.losses.multi-head%20attention.first). If
+    all tokens had the same, it would be 0.028.
+
+    *On a task that needs a sink.* Where a head often finds nothing, [one
+    forms](attention_sinks.py) on the first token, and a window makes the model answer
+    [0.68](../../../results/sinks.json#tables.ways.as%20usual.window) of certain questions right,
+    after 1.00 without a window. With a learned sink it is
+    [0.67](../../../results/sinks.json#tables.ways.with%20a%20learned%20sink.window): no cure. The
+    first token is as good a place for the weight, and the model has learned to use it all the same.
 
     ### Exercises
 
