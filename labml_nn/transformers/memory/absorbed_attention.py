@@ -20,6 +20,11 @@ $$
 Q_{ih} \cdot \left( W^K_h c_j \right) = \left( {W^K_h}^\top Q_{ih} \right) \cdot c_j
 $$
 
+For example, the latent is $(1, 2)$, the matrix has the rows $(1, 0)$, $(1, 1)$ and $(0, 1)$, and
+the query is $(1, 1, 1)$. The key is $(1, 3, 2)$, and the score $1 + 3 + 2 = 6$. Or: the query times
+the matrix is $(2, 2)$, and the score $2 \cdot 1 + 2 \cdot 2 = 6$. For the next latent the second
+way needs no key.
+
 The query has *absorbed* the key matrix, and the latents themselves are the keys. They are the
 values, too: the average of $W^V_h c_j$ is $W^V_h$ times the average of $c_j$.
 

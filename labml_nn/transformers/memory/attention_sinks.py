@@ -257,8 +257,8 @@ def example(
     differs from name to name: in the picture “e?” gives
     [0.94](../../../results/sinks.json#values.begin) of its weight to the first token, and “c?”
     takes “c?”. So the window hurts “e?”, whose weight falls on “a2”
-    ([0.54](../../../results/sinks.json#values.other)), and leaves “c?” alone. Questions for names that were told inside the
-    window are answered as well as before,
+    ([0.54](../../../results/sinks.json#values.other)), and leaves “c?” alone. Questions for names
+    that were told inside the window are answered as well as before,
     [0.97](../../../results/sinks.json#values.window_recent).
 
     *With a learned sink.* A [learned sink](learned_sink.py) is a place for weight that no window

@@ -16,18 +16,25 @@ and reads them again several times; a GPU spends more time on that than on multi
 
 So don't write them down. Cut the queries into blocks, and the keys too. A *tile*, one block of
 queries against one of keys, fits into the small and fast memory of a processor. There it is
-computed, used and forgotten. What is left of it is a sum for each query. For 2,048 positions with
-four heads of 16 features, the largest tensor that multi-head attention makes has
-[67.11](../../../results/family_drawings.json#tables.largest.2048.plain) MB. On this page it has
-[0.52](../../../results/family_drawings.json#tables.largest.2048.tiles) MB, as much as the queries
-themselves.
+computed, used and forgotten.
+
+The problem to solve is the softmax, which divides by a sum over *all* keys. Say that a query has
+the scores 1 and 3 in one tile and 5 in the next. After the first tile the largest score is 3, and
+the sum is $e^{1-3} + e^{3-3} = 1.135$. The second tile has a larger score, so what there is shrinks
+by $e^{3-5}$, and $e^{5-5}$ is added: $0.135 \cdot 1.135 + 1 = 1.154$. That is $e^{1-5} + e^{3-5} +
+e^{5-5}$, as if all three had been there from the start. The sum of the values shrinks and grows in
+the same way.
+
+For 2,048 positions with four heads of 16 features, the largest tensor that multi-head attention
+makes has [67.11](../../../results/family_drawings.json#tables.largest.2048.plain) MB. On this page
+it has [0.52](../../../results/family_drawings.json#tables.largest.2048.tiles) MB, as much as the
+queries themselves.
 
 [Twelve positions in tiles of three, causal: the order of
 computation](../../../results/memory_drawings.json#figures.tiles)
 
 **In:** query, key and value in the layout of kernels, `[batch_size, heads, seq_len, d_k]`.
-**Out:** the same averages as ever, up to rounding. The problem to solve is the softmax, which
-divides by a sum over *all* keys, and that isn't known before the last tile.
+**Out:** the same averages as ever, up to rounding.
 """
 
 import math
@@ -79,8 +86,8 @@ def online_softmax(
     o \leftarrow e^{m - m'} o + \sum_j e^{S_j - m'} V_j
     $$
 
-    For scores 1 and 3 in one tile and 5 in the next, $m = 3$ and $l = e^{-2} + 1 = 1.135$; then
-    $m' = 5$ and $l = e^{-2} \cdot 1.135 + 1 = 1.154$, which is $e^{-4} + e^{-2} + 1$.
+    For scores 1 and 3 in one tile and 5 in the next, $m = 3$ and $l = 1.135$; then $m' = 5$ and
+    $l = 1.154$.
 
     Returned are the results, and for each query the logarithm of its sum, for the backward pass.
     """

@@ -12,20 +12,21 @@ paper:
 [Tiles](flash.py) never hold all scores in the forward pass. But the backward pass needs the weights
 of every tile, so PyTorch keeps them until then, and hardly anything is saved in training.
 
-The way out is to compute them *again*. Beside queries, keys, values and results, one number for
-each query of each head is kept. So the memory, without the mask, grows with the length of the text
-and not with its square: of 2,048 positions with four heads, multi-head attention keeps
-[144.70](../../../results/family_drawings.json#tables.backward.2048.plain) MB for its backward pass,
-and this page [2.13](../../../results/family_drawings.json#tables.backward.2048.tiles) MB. (The mask
-that is given counts for neither. The first number has 8 MB of masks that are made of it.)
+The way out is to compute them *again*. Keep one number for each query: say that its scores were 1,
+3 and 5, then $L = \ln(e^1 + e^3 + e^5) = 5.14$. When a tile comes back in the backward pass with
+the score 3, its weight is $e^{3 - 5.14} = 0.117$, without a look at the other tiles.
+
+Beside queries, keys, values and results that is all that is kept, so the memory grows with the
+length of the text and not with its square. Of 2,048 positions with four heads, multi-head attention
+keeps [144.70](../../../results/family_drawings.json#tables.backward.2048.plain) MB for its backward
+pass, and this page [2.13](../../../results/family_drawings.json#tables.backward.2048.tiles) MB.
 
 [What is kept of so many positions for the backward
 pass](../../../results/family_drawings.json#figures.kept)
 
-**In** and **out** are those of [attention in tiles](flash.py#online_softmax). The page follows
-Algorithm 2 of the paper, but its outer loop is over queries; the paper's is over keys. Scores that
-are computed twice cost multiplications, and still the kernels are faster than attention that writes
-its scores to memory.
+**In** and **out** are those of [attention in tiles](flash.py#online_softmax). Scores that are
+computed twice cost multiplications, and still the kernels are faster than attention that writes its
+scores to memory (section 4 of the paper).
 """
 
 from collections.abc import Callable
@@ -128,6 +129,12 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2)
     ## Example
 
     Forward and backward, in tiles of three positions.
+
+    ### How it was counted
+
+    The mask that is given counts for neither of the two numbers above. The first has 8 MB of masks
+    that are made of it. The page follows Algorithm 2 of the paper, but its outer loop is over
+    queries; the paper's is over keys.
 
     ### Exercises
 

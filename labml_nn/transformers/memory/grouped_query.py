@@ -15,8 +15,8 @@ terms:
 A model that writes keeps the keys and values of its whole text in a [cache](../kv_cache.py), and
 reads all of them for each new token. With 32 layers, 32 heads of 128 features and 16 bits a number,
 that is 2 · 32 · 32 · 128 · 2 bytes, half a megabyte for each token. A text of 8,192 tokens takes 4
-GiB, and all of it goes through the processor to get the next token. Each number that is read is
-used in a single multiplication, so the processor waits for the memory.
+GiB, and all of it goes through the processor to get the next token, where each number is used in a
+single multiplication. Reading takes longer than computing.
 
 Sharing makes the cache smaller. With 8 heads of keys for 32 heads of queries it is a quarter:
 
@@ -32,7 +32,7 @@ keys        0       1
 
 **In** and **out** are those of [multi-head attention](../mha.py). What is lost: the heads of a
 group can still look at different places, since their queries differ, but at each place they find
-the same values. In our small model [little](grouped_query.py#example) was lost.
+the same values.
 """
 
 from collections.abc import Callable
@@ -182,7 +182,7 @@ def example(
     `repeat_interleave`, heads would share keys in turns: [a
     mistake](../mistakes/caches.py#KeysInTurns) that only the weights of another model show.
 
-    ### What it costs
+    ### Measured here
 
     What does it cost? A model of two layers with four heads, trained for 500 steps, has a loss of
     [2.233](../../../results/families.json#tables.losses.one%20head%20of%20keys.loss) with one head
@@ -205,9 +205,9 @@ def example(
     ??? question "Two heads of a group have the same query projection. What follows?"
         They have equal weights and equal values, so they give the same answer: one head, twice.
 
-    ??? question "Use “repeat” for `repeat_interleave`. What test notices?"
-        Shapes and training don't. The comparisons with Llama and with PyTorch's kernel do: their
-        groups are neighbours.
+    ??? question "Use “repeat” for `repeat_interleave`. How do you notice?"
+        Not by shapes, and not by training: it is another way to share. Load the weights of a
+        trained model, and it writes nonsense: its groups are neighbours.
     """
     # Twice as many heads of queries as of keys.
     heads = 2 * key_heads

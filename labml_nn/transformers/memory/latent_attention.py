@@ -189,7 +189,7 @@ def example(
 
     Self-attention under the causal mask.
 
-    ### What it costs
+    ### Measured here
 
     A model of two layers, trained for 500 steps, reaches
     [2.117](../../../results/families.json#tables.losses.latents.loss) with latents of 16 features

@@ -11,24 +11,9 @@ terms:
   ALiBi: Subtracts from each score a penalty that grows with the distance.
 ---
 
-Train a model on windows of 64 characters, and let it read 512. With
-[sines](../positional_encoding.py) added to the tokens, its loss rises from
-[2.187](../../../results/extrapolation.json#tables.losses.sines.at64) to
-[2.785](../../../results/extrapolation.json#tables.losses.sines.at512): it has never seen a
-vector of position 500. With ALiBi the loss stays where it was,
-[2.089](../../../results/extrapolation.json#tables.losses.ALiBi.at64) and
-[2.076](../../../results/extrapolation.json#tables.losses.ALiBi.at512).
-
-ALiBi adds nothing to tokens. It tells the [scores](../mha.py#MultiHeadAttention.get_scores) that
-far is worse than near:
-
-$$
-S_{ijh} = \frac{q_i \cdot k_j}{\sqrt{d_k}} - m_h \, |i - j|
-$$
-
-Here $q_i$ is the query at position $i$, $k_j$ the key at position $j$, $d_k$ their width, and $m_h$
-the *slope* of head $h$, which is not learned. With a slope of 1/2, four tokens have these penalties
-under a causal mask (a row for each query, a column for each key):
+A text has four tokens. All scores of the last query are equal, so each key gets a quarter of the
+weight, the farthest as much as the nearest. ALiBi subtracts a penalty from each score, here 1/2 for
+each step back (a row for each query, a column for each key, under a causal mask):
 
 ```
 0.0
@@ -37,14 +22,25 @@ under a causal mask (a row for each query, a column for each key):
 1.5  1.0  0.5  0.0
 ```
 
-**In** and **out** are those of [attention](../mha.py). A head with a steep slope sees a few
-neighbours, one with a gentle slope nearly everything. At a longer distance the penalty just goes on
-growing, so nothing is ever new. The price: what a model sees of a long text is mostly its near
-past. And it is not the best at the length of training: [rotary positions](../rotary.py) have
-[1.989](../../../results/extrapolation.json#tables.losses.rotary.at64) there
-([all of them](extrapolation.py)).
+Now the last query gives its four keys the weights 0.10, 0.17, 0.28 and 0.46: near counts more than
+far. Nothing is added to the tokens themselves.
 
-The paper only looks at the past. Here a key *after* the query is as far away as one before it.
+$$
+S_{ijh} = \frac{q_i \cdot k_j}{\sqrt{d_k}} - m_h \, |i - j|
+$$
+
+Here $q_i$ is the query at position $i$, $k_j$ the key at position $j$, $d_k$ their width, and $m_h$
+the *slope* of head $h$, which is not learned.
+
+At a longer distance the penalty just goes on growing, so a text can be longer than those of
+training. A model that was trained on 64 characters and reads 512 has a loss of
+[2.785](../../../results/extrapolation.json#tables.losses.sines.at512) with
+[sines](../positional_encoding.py), and of
+[2.076](../../../results/extrapolation.json#tables.losses.ALiBi.at512) with ALiBi.
+
+**In** and **out** are those of [attention](../mha.py). A head with a steep slope sees a few
+neighbours, one with a gentle slope nearly everything. The price: what a model sees of a long text
+is mostly its near past.
 """
 
 import math
@@ -138,6 +134,19 @@ def example(
 
     A text under a causal mask, and its end alone, with the keys of all of it.
 
+    ### Measured here
+
+    From 64 to 512 characters the loss with sines rises from
+    [2.187](../../../results/extrapolation.json#tables.losses.sines.at64), and that with ALiBi stays
+    where it was, at [2.089](../../../results/extrapolation.json#tables.losses.ALiBi.at64). But it
+    is not the best at the length of training: [rotary positions](../rotary.py) have
+    [1.989](../../../results/extrapolation.json#tables.losses.rotary.at64) there ([all of
+    them](extrapolation.py)).
+
+    ### Where it departs from the paper
+
+    The paper only looks at the past. Here a key *after* the query is as far away as one before it.
+
     ### Exercises
 
     ??? question "Which slopes do two heads have?"
@@ -151,9 +160,9 @@ def example(
         Attention without positions. With a causal mask only, the model of the measurement above
         reaches [2.335](../../../results/extrapolation.json#tables.losses.none.at64).
 
-    ??? question "Count queries from 0, whatever the keys are. Which test fails?"
-        Not the one for whole texts. Writing token by token with the keys of the text so far gives
-        other results than reading the text at once.
+    ??? question "Count queries from 0, whatever the keys are. How do you notice?"
+        Not with whole texts. Write token by token with the keys of the text so far: the results are
+        others than those of reading the text at once.
     """
     d_model = heads * d_k
     attention = AlibiAttention(heads, d_model)

@@ -12,8 +12,9 @@ positions, on windows of 64 characters, from the same three seeds, on the same t
 is measured on windows of up to 512.
 
 **In:** a trained model and a text. **Out:** its loss at each length, and at each position of a
-window. A longer window has more to read, so the loss could *fall*. It rises where positions or
-distances come up that the model has never seen, or more keys than it has ever had.
+window. In a longer window fewer characters stand at the beginning, with little to read, so the loss
+could *fall*. It rises where positions or distances come up that the model has never seen, or more
+keys than it has ever had.
 
 [Loss in longer windows than those of training](../../../results/extrapolation.json#figures.lengths)
 
@@ -204,6 +205,8 @@ def example(
 
     ??? question "Why do rotary positions fail, though scores only depend on the distance?"
         Distances above 63 never came up in training, and their angles are new for all slow pairs.
+        That the slow pairs are to blame is a guess: interpolation has no angle that is too large,
+        and is worse.
     """
     # Four features for each head are two pairs.
     model = make_model("rotary", n_vocab, max_len, d_model=4 * heads, heads=heads, n_layers=2)

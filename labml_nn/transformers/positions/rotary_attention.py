@@ -9,9 +9,13 @@ paper:
   link: https://arxiv.org/abs/2104.09864
 ---
 
-[Rotary positions](../rotary.py) rotate queries and keys, so that their dot product depends on the
-distance. This page puts them into [attention](../mha.py): one method, three lines. Trained for
-500 steps on windows of 64 characters, a small model reaches
+Take a query $(1, 0)$ at position 3 and the same key at position 1, and rotate each by 0.5 for each
+position: by 1.5 and by 0.5. They become $(0.07, 1.00)$ and $(0.88, 0.48)$, and their dot product is
+0.54, the cosine of the difference, 1. At positions 103 and 101 the vectors are others, and the
+product is 0.54 again: it depends on the *distance*.
+
+This page puts [rotary positions](../rotary.py) into [attention](../mha.py): one method, three
+lines. Trained for 500 steps on windows of 64 characters, a small model reaches
 [1.989](../../../results/extrapolation.json#tables.losses.rotary.at64) with them, and
 [2.187](../../../results/extrapolation.json#tables.losses.sines.at64) with sines that are added to
 tokens ([the measurement](extrapolation.py), mean of three seeds).

@@ -18,6 +18,9 @@ conventions. With six features and letters for pairs:
 [Six features (across), and what position 1 makes of them (down): blue is added, red
 subtracted](../../../results/family_drawings.json#figures.pairs)
 
+Rotate the first pair of $(1, 2, 3, 4)$ by a quarter turn. With neighbours it is 1 and 2, and the
+result is $(-2, 1, 3, 4)$. With halves it is 1 and 3, and the result is $(-3, 2, 1, 4)$.
+
 If you train a model yourself, it makes no difference: features mean nothing before training. But
 weights that were trained with neighbours and are used with halves give nonsense, and no error: all
 shapes are right, and even the scores of each position with itself are, since those two are rotated
@@ -26,15 +29,10 @@ by the same angle.
 **In:** the weights of a query or key projection, `[d_model, d_model]`. **Out:** the same rows in
 another order, so that the scores are what they were in training.
 
-Why is an order enough? A score is a sum over features,
-
-$$
-q \cdot k = \sum_{d} q_d \, k_d
-$$
-
-and a sum is the same in any order, if queries and keys have the same one. So reorder the features
-of both, once and for all, in the layers that make them. Values aren't rotated, and stay as they
-are. The page leaves out models that rotate only a part of the features.
+An order is enough: a score is a sum over features, $\sum_d q_d \, k_d$, and a sum is the same in
+any order, if queries and keys have the same one. So reorder the features of both, once and for all,
+in the layers that make them. Values aren't rotated, and stay as they are. The page leaves out
+models that rotate only a part of the features.
 """
 
 import torch

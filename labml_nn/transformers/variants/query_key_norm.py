@@ -206,9 +206,9 @@ def example(
         of the angle. The paper starts its temperature at $\log_2(L^2 - L)$ for texts of length
         $L$, which is 12 for 64 positions.
 
-    ??? question "Normalise all heads together, before they are split. What test notices?"
-        The comparisons with Qwen3 and with PyTorch's kernel, where each head is normalised on its
-        own.
+    ??? question "Normalise all heads together, before they are split. How do you notice?"
+        Load the weights of a trained model, such as Qwen3: its heads are normalised one by one, and
+        it writes nonsense now. Or make one head's features large: all other heads get small ones.
     """
     # Fresh gains are 1, so the largest possible score is $\sqrt{d_k}$ here.
     d_model = heads * d_k
