@@ -131,7 +131,7 @@ update: node_modules/.made ## Try the newest versions that setup.py admits, besi
 	$(PYTHON) -m venv --clear .newest
 	.newest/bin/python -m pip install --disable-pip-version-check $(torch_from) torch
 	.newest/bin/python -m pip install --disable-pip-version-check setuptools
-	.newest/bin/python -m pip install --disable-pip-version-check --no-build-isolation --editable '.[train,site,test]'
+	.newest/bin/python -m pip install --disable-pip-version-check --no-build-isolation --editable '.[torch,train,site,test]'
 	@# Names are spelled in one way here, and torch without its build.
 	@grep '^[^#].*==' constraints.txt | tr 'A-Z_' 'a-z-' | sort > .newest/pinned
 	@.newest/bin/python -m pip freeze --all | grep '^[^#].*==' | sed 's/+.*//' | tr 'A-Z_' 'a-z-' | sort > .newest/found
@@ -206,7 +206,7 @@ $(made)/torch: constraints.txt $(made)/venv
 	@touch $@
 
 $(made)/train: setup.py $(made)/torch
-	$(install) --no-build-isolation --editable '.[train]'
+	$(install) --no-build-isolation --editable '.[torch,train]'
 	@touch $@
 
 # To measure the pages is to run them, those about training too.

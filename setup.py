@@ -67,9 +67,10 @@ setup(
         "browser_torch.kernels": ["*.c", "*.h", "kernels.wasm*"],
         "literate.page": ["*.js", "*.mjs", "assets/**/*", "npm/*", "npm/.npmrc", "templates/*"],
     },
-    # The model library needs torch, and nothing else.
-    install_requires=["torch>=2.4"],
+    # The tool reads packages that have nothing to do with torch, and builds their pages without it.
     extras_require={
+        # The model library needs torch, and nothing else; so does measuring an example.
+        "torch": ["torch>=2.4"],
         # Train a model and record the run.
         "train": [
             "labml>=0.5.3,<0.6",

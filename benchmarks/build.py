@@ -7,7 +7,9 @@ beside it the same text as plain Markdown with fenced code, by Material and its 
 counted is the time of the processor for the whole process and all that it starts; the builds take
 turns, so that a busy machine is as hard on one as on the other.
 
-`build.py --project DIR` writes such a project to a folder instead, to look at.
+`build.py --project DIR` writes such a project to a folder instead, to look at. With
+`--package 1000` a package of so many modules, with docstrings and the settings that README.md
+gives, is built from nothing, and again after one file has changed.
 """
 
 import argparse
@@ -51,6 +53,29 @@ markdown_extensions:
   - pymdownx.highlight
   - pymdownx.superfences
 """
+
+
+FUNCTION = '''
+
+def mean_NUMBER(values: list[float], weights: list[float] | None = None) -> float:
+    """Computes the weighted mean.
+
+    Args:
+        values: the numbers.
+        weights: one for each of them; all the same, if none are given.
+
+    Returns:
+        The mean.
+
+    >>> mean_NUMBER([1.0, 3.0])
+    2.0
+    """
+    if weights is None:
+        # All count the same.
+        weights = [1.0] * len(values)
+    total = sum(value * weight for value, weight in zip(values, weights))
+    return total / sum(weights)
+'''
 
 
 @dataclass(frozen=True)
@@ -165,7 +190,7 @@ def write_project(folder: Path, made: Iterable[Module]) -> None:
         sources[package] = one.uri.removesuffix(page).rstrip("/")
     table = ", ".join(f'{package} = "{prefix}"' for package, prefix in sources.items())
     # Copies explain the same terms twice, which would stop a strict build.
-    settings = f"[tool.literate]\nstrict = false\nsources = {{ {table} }}\n"
+    settings = f'[tool.literate]\nstrict = false\nexamples = ["*"]\nsources = {{ {table} }}\n'
     (folder / "pyproject.toml").write_text(settings)
     settings, _, _ = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")
     nav = json.dumps(_nav(one.uri for one in made), indent=2)
@@ -211,6 +236,40 @@ def _entries(tree: dict[str, object]) -> list[object]:
     return [name if inside is None else {name: _entries(inside)} for name, inside in tree.items()]
 
 
+def write_package(folder: Path, count: int) -> None:
+    r"""A package of functions with docstrings in Google's style, 25 modules in each folder."""
+    for number in range(count):
+        path = folder / f"package/part{number // 25}/module{number}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        functions = (FUNCTION.replace("NUMBER", f"{number}_{one}") for one in range(3))
+        path.write_text(f'"""Module {number}."""\n' + "".join(functions), encoding="utf-8")
+    (folder / "docs").mkdir()
+    settings = '[tool.literate]\nsources = { package = "" }\nstrict = false\n'
+    (folder / "pyproject.toml").write_text(settings)
+    site = "site_name: A package\ntheme: { name: material, font: false }\nplugins: [literate]\n"
+    (folder / "mkdocs.yml").write_text(site)
+    (folder / "node_modules").symlink_to(ROOT / "node_modules")
+    with (folder / "pyproject.toml").open("a") as file:
+        file.write('katex = "node_modules/katex"\n')
+
+
+def report_package(count: int) -> None:
+    r"""What the site of such a package takes, and a build after one file has changed."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        write_package(folder, count)
+        first = build(folder)
+        site = [path for path in (folder / "site").rglob("*") if path.is_file()]
+        size = sum(path.stat().st_size for path in site)
+        pages = [path.stat().st_size for path in site if path.name == "index.html"]
+        changed = folder / "package/part0/module0.py"
+        changed.write_text(changed.read_text().replace("Module 0", "The first module"))
+        second = build(folder)
+    print(f"{len(pages)} pages: {size / 1e6:.1f} MB, HTML of {statistics.mean(pages):,.0f} B each")
+    for name, cost in (("from nothing", first), ("after one change", second)):
+        print(f"a build {name}: {cost.cpu:.1f} s of the processor, {cost.wall:.1f} s")
+
+
 @dataclass(frozen=True)
 class Cost:
     r"""Seconds of the processor, and of the clock."""
@@ -252,7 +311,11 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3, help="builds of each (%(default)s)")
     parser.add_argument("--project", type=Path, metavar="DIR", help="write a project, and stop")
     parser.add_argument("--modules", type=int, default=LARGE, help="its size (%(default)s)")
+    parser.add_argument("--package", type=int, metavar="COUNT", help="a package of so many modules")
     arguments = parser.parse_args()
+    if arguments.package:
+        report_package(arguments.package)
+        return 0
     if arguments.project:
         write_project(arguments.project, modules(arguments.modules))
         return 0

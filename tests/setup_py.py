@@ -20,7 +20,6 @@ def facts() -> dict[str, object]:
 
 
 def requirements(extra: str) -> list[Requirement]:
-    r"""The requirements of an extra; those of the library itself are called "install"."""
+    r"""The requirements of an extra; those of the model library are called "torch"."""
     known = facts()
-    named = {**known["extras_require"], "install": known["install_requires"]}
-    return [Requirement(text) for text in named[extra]]
+    return [Requirement(text) for text in known["extras_require"][extra]]

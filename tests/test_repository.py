@@ -66,7 +66,7 @@ def pins() -> dict[str, str]:
 
 def every_requirement() -> list[Requirement]:
     r"""What the library requires, and the extras that the tests have."""
-    return [one for extra in ("install", "train", "site", "test") for one in requirements(extra)]
+    return [one for extra in ("torch", "train", "site", "test") for one in requirements(extra)]
 
 
 def test_no_file_but_the_text_and_weights_is_large() -> None:
@@ -225,7 +225,7 @@ def test_continuous_integration_types_the_command_for_tests_that_the_readme_give
 
 
 def test_the_versions_that_are_tried_and_told_are_those_of_setup_py() -> None:
-    (torch,) = requirements("install")
+    (torch,) = requirements("torch")
     (tried,) = re.findall(r"(?m)^OLDEST_TORCH := (.*)\.0$", text_of("Makefile"))
     assert str(torch.specifier) == f">={tried}"
     job = yaml.safe_load(text_of(".github/workflows/test.yml"))["jobs"]["oldest"]
@@ -256,8 +256,11 @@ def test_all_that_is_required_or_brought_along_is_pinned_to_a_version_that_is_ad
     assert reached - set(pinned) == set()
 
 
-def test_torch_alone_is_required_and_not_the_package_of_the_same_import_name() -> None:
-    assert [one.name for one in requirements("install")] == ["torch"]
+def test_lessons_require_torch_alone_and_not_the_package_of_the_same_import_name() -> None:
+    assert [one.name for one in requirements("torch")] == ["torch"]
+    # Who makes pages of a package needs none.
+    assert "install_requires" not in facts()
+    assert "torch" not in {one.name for one in requirements("site")}
     names = {canonicalize_name(one.name) for one in every_requirement()} | set(pins())
     assert "labml-nn" not in names | {facts()["name"]}
 

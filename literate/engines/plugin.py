@@ -43,6 +43,11 @@ from page_runner.background import BackgroundExports
 # MkDocs counts what is logged below its own name, and `--strict` fails on it.
 log = logging.getLogger(f"mkdocs.plugins.{__name__}")
 
+# With more pages than that, each page has the whole list of them no longer.
+MANY = 50
+
+# A line break of the theme, with the indentation around it.
+_BREAK = re.compile(r"\s*\n\s*")
 # What only looks like a tag is escaped, so this is one.
 _ID = re.compile(r'<[^>]*\sid="([^"]*)"')
 
@@ -141,6 +146,7 @@ class LiteratePlugin(BasePlugin):
             files.append(file)
             for uri, content in page.files.items():
                 files.append(KeptFile.of(self.kept_site, config, uri, content=content))
+        prune(config, len(written))
         for_all = site.generated(self.settings, self.kept_pages)
         for uri, text in (for_all | loaded.search_index).items():
             files.append(KeptFile.of(self.kept_site, config, uri, content=text))
@@ -218,6 +224,18 @@ class LiteratePlugin(BasePlugin):
         page.present_anchor_ids = anchors | {unescape(name) for name in _ID.findall(html)}
         return html
 
+    def on_post_page(self, output: str, *, page: Document, config: MkDocsConfig) -> str:
+        r"""
+        ### Leave out the indentation of the theme
+
+        It is a fifth of a page of a large package. Within the article it can be code.
+        """
+        before, opening, rest = output.partition("<article")
+        article, closing, after = rest.rpartition("</article>")
+        if not closing:
+            return output
+        return _BREAK.sub("\n", before) + opening + article + closing + _BREAK.sub("\n", after)
+
     def on_serve(
         self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[[], None]
     ) -> LiveReloadServer:
@@ -277,6 +295,20 @@ class KeptFile(File):
         if not self.kept_site.has(folder, self.dest_uri, origin):
             super().copy_file(dirty)
             self.kept_site.origins[self.dest_uri] = origin
+
+
+def prune(config: MkDocsConfig, pages: int) -> None:
+    r"""
+    ## A page must not grow with the site
+
+    Material writes the whole navigation on each page: of 1,128 pages it was 540 of 557 kB. Where
+    there are [many](#MANY), a page has the part that it stands in, unless the project has chosen
+    that all of it is unfolded.
+    """
+    features = config.theme.get("features")
+    chosen = {"navigation.prune", "navigation.expand"}
+    if pages > MANY and isinstance(features, list) and chosen.isdisjoint(features):
+        features.append("navigation.prune")
 
 
 def _folder(config: MkDocsConfig) -> Path:

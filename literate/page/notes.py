@@ -27,8 +27,7 @@ from literate.problems import Problem
 from literate.python.scopes import places
 from literate.reading.notes import ANCHOR, Block, Note, Span, anchors, literal
 from literate.reading.page_source import PageSource
-from literate.reading.plain import seen
-from literate.reading.rows import Row
+from literate.reading.rows import Row, rows
 from literate.reading.source import Definition, Source
 
 # The function that ends a page.
@@ -36,6 +35,8 @@ EXAMPLE = "example"
 
 # The kind of a problem: a list of names in a note may be no shape at all.
 UNMEASURED = "shapes in notes are not measured"
+# A method of a class within a class has no heading of its own.
+MOST_DEPTH = 3
 # The contents of a page fit beside it.
 MOST_ENTRIES = 12
 
@@ -139,7 +140,7 @@ class Notes:
         ### The heading of a docstring
 
         With its level and the rest of the note. Its anchor is the name of what it documents, which
-        no edit above it can move.
+        no edit above it can move. Where an author writes no headings, it is the [name](#named).
         """
         note = row.note
         if note is None or row.documents is None:
@@ -160,6 +161,10 @@ class Notes:
                 heading = CODE.unlisted(block.level, name, words)
             rest = note.part(block.last)
             return f"{anchor}{heading}\n\n", block.level, rest
+        if row.documents in self.source.once(named):
+            level, name = 2 + row.documents.depth, row.documents.name
+            words = CODE.plain(literal(name.rpartition(".")[2]))
+            return f"{CODE.heading(level, html.escape(name), words)}\n\n", level, note
         return "", 0, note
 
     def below_heading(self, note: Note) -> tuple[Note, Note | None]:
@@ -341,6 +346,20 @@ def is_headed(row: Row) -> bool:
     blocks = (block for block in row.note.parsed.blocks if not ANCHOR.fullmatch(block.text))
     first = next(blocks, None)
     return first is not None and first.kind == "heading"
+
+
+def named(source: Source) -> list[Definition]:
+    r"""
+    ## Definitions whose heading is their name
+
+    In a file without a single heading above a docstring, those that the contents list: so what is
+    there can be found on any page. Where an author writes headings, they stay alone.
+    """
+    if any(is_headed(row) for row in rows(source)):
+        return []
+    first = {definition.name: definition for definition in reversed(source.definitions)}
+    listed = _in_contents(source)
+    return [one for one in listed if one.depth < MOST_DEPTH and first[one.name] is one]
 
 
 def _in_contents(source: Source) -> list[Definition]:

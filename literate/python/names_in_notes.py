@@ -193,13 +193,13 @@ def problems(source: Source, names: Names, strict: bool = True) -> Iterator[Prob
 
     A package that was written without this check names much that isn't read here. So where the
     settings are not `strict`, a name counts as misspelt only if one in the code of the same file is
-    nearly the same.
+    nearly the same, and `**kwargs` may have any name.
     """
     note_spans = [span for row in rows(source) if row.note for span in row.note.parsed.spans]
     near = None if strict else source.once(taken).identifiers
     yield from _problems(source.path, note_spans, names, near)
     for row in rows(source):
-        if row.note and row.documents:
+        if row.note and row.documents and (strict or not _takes_any(row.documents, source)):
             yield from _listed(source.path, row.note, row.documents, source.definitions)
 
 
@@ -272,6 +272,15 @@ def _listed(
             hint = f"; is `{near}` meant?" if near else "."
             sentence = f"the list names `{name}`, which `{documented.name}` does not have{hint}"
             yield Problem(path, note.line(item.first), sentence)
+
+
+def _takes_any(documented: Definition, source: Source) -> bool:
+    r"""
+    Whether a function takes arguments of any name, or a class to make it.
+    """
+    constructor = source.definition_named(f"{documented.name}.__init__")
+    made_by = [documented, *([constructor] if constructor else [])]
+    return any(getattr(getattr(one.node, "args", None), "kwarg", None) for one in made_by)
 
 
 def _says_of_what(texts: Sequence[str], first: int) -> bool:

@@ -176,3 +176,77 @@ def test_problems_are_warnings_that_strict_builds_of_mkdocs_count(tmp_path: Path
     assert link in first and second.startswith(untitled)
     alone = run(tmp_path, "literate", "check", "pkg/m3.py").stderr
     assert alone.startswith("pkg/m3.py:1: the module has no docstring")
+
+
+def test_a_page_of_a_large_package_has_its_own_part_of_the_navigation(tmp_path: Path) -> None:
+    folders = [f"part{number}" for number in range(6)]
+    modules = {
+        f"pkg/{folder}/m{number}.py": f'"""# M {number}"""\n\n\nx = """\n    {number}"""\n'
+        for folder in folders
+        for number in range(10)
+    }
+    files = {"pyproject.toml": LENIENT, "mkdocs.yml": SITE, "docs/.keep": ""}
+    write(tmp_path, files | modules)
+    succeed(tmp_path, "mkdocs", "build")
+    page = page_of(tmp_path, "part3/m7")
+    listed = {link for link in page.values("href") if re.search(r"/$", link)}
+    assert {"../m6/", "../m0/"} <= listed
+    assert "../../part1/m0/" in listed and "../../part1/m1/" not in listed
+    # The theme's own indentation is left out, that of the code stays.
+    assert [text for _, text in page.lines] == ['x = """', '    7"""']
+    whole = (tmp_path / "site/part3/m7/index.html").read_text(encoding="utf-8")
+    before, article = whole.split("<article", 1)
+    assert not re.search(r"\n\s", before) and "\n" in before
+    # It can be chosen that all of it is unfolded.
+    expanded = SITE.replace("font: false", "font: false, features: [navigation.expand]")
+    write(tmp_path, {"mkdocs.yml": expanded})
+    succeed(tmp_path, "mkdocs", "build")
+    assert "../../part1/m1/" in page_of(tmp_path, "part3/m7").values("href")
+
+
+UNHEADED = '''"""Gets and puts."""
+
+
+def get(url):
+    """Gets it."""
+
+
+class Session:
+    """Keeps it."""
+
+    def put(self, url):
+        """Puts it."""
+
+    def _hidden(self):
+        """Hides it."""
+
+
+def without(url):
+    return url
+'''
+
+
+def test_on_this_page_lists_what_has_no_heading_where_the_author_writes_none(
+    tmp_path: Path,
+) -> None:
+    headed = UNHEADED.replace("Gets it.", "\n    ## To get\n    ")
+    files = {
+        "pyproject.toml": LENIENT,
+        "mkdocs.yml": SITE,
+        "docs/.keep": "",
+        "pkg/plain.py": UNHEADED,
+        "pkg/headed.py": headed,
+    }
+    write(tmp_path, files)
+    succeed(tmp_path, "mkdocs", "build")
+    for name, anchors in (
+        ("plain", ["get", "Session", "Session.put"]),
+        ("headed", ["get"]),
+    ):
+        page = page_of(tmp_path, name)
+        contents = page.all.iterfind(".//nav[@class='md-nav md-nav--secondary']")
+        links = [link.get("href") for nav in contents for link in nav.iter("a")]
+        # Material writes them twice, for narrow screens too.
+        assert list(dict.fromkeys(links)) == [f"#{anchor}" for anchor in anchors]
+        ids = page.values("id")
+        assert all(ids.count(one) == 1 for one in ("get", "Session", "Session.put", "without"))
