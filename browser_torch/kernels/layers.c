@@ -2,6 +2,7 @@
 
 #include "kernels.h"
 #include "mathematics.h"
+#include "vectors.h"
 
 // All tensors of the call that are named lie in order and have one shape and type.
 static Status alike(const Call *call, int count) {
@@ -60,6 +61,43 @@ static Status rows_along(const Call *call, Rows *rows) {
         }                                                                                \
     }
 
+// A row in order and in single precision, by fours.
+static void softmax_in_order(i64 length, int logarithm, f32 *out, const f32 *a) {
+    f32 largest = a[0];
+    i64 begun = 1;
+    if (length >= 4) {
+        Four part = *(const Four *)a;
+        for (begun = 4; begun + 4 <= length; begun += 4) {
+            const Four next = *(const Four *)(a + begun);
+            part = chosen((next > part) | (next != next), next, part);
+        }
+        // What is no number stays: nothing is larger.
+        largest = part[0];
+        for (int i = 1; i < 4; i++)
+            if (part[i] > largest || part[i] != part[i]) largest = part[i];
+    }
+    for (i64 i = begun; i < length; i++)
+        if (a[i] > largest || a[i] != a[i]) largest = a[i];
+    for (i64 i = 0; i < length; i++) out[i] = a[i] - largest;
+    f32 shares[4] = {0};
+    f64 sum = 0;
+    if (logarithm) {
+        for (i64 at = 0; at < length; at += 4) {
+            Four part = all_of(-__builtin_inff());
+            for (i64 i = at; i < length && i < at + 4; i++) part[i - at] = out[i];
+            *(Four *)shares = exp_four(part);
+            sum += (f64)shares[0] + shares[1] + shares[2] + shares[3];
+        }
+        const f32 shift = (f32)log(sum);
+        for (i64 i = 0; i < length; i++) out[i] -= shift;
+        return;
+    }
+    ROW_OF_FOURS(out, out, length, exp_four)
+    for (i64 i = 0; i < length; i++) sum += out[i];
+    const f32 factor = (f32)(1 / sum);
+    for (i64 i = 0; i < length; i++) out[i] *= factor;
+}
+
 // Numbers: whether of the logarithm, axis. Tensors: result, input.
 Status softmax(Call *call) {
     const i64 logarithm = call->number[0];
@@ -72,7 +110,10 @@ Status softmax(Call *call) {
     for (i64 o = 0; o < rows.outer; o++)
         for (i64 r = 0; r < rows.inner; r++) {
             const i64 start = o * rows.length * step + r;
-            if (call->tensor[0].dtype == FLOAT32) SOFTMAX_ROW(f32, exp_f32)
+            if (call->tensor[0].dtype == FLOAT32 && step == 1)
+                softmax_in_order(rows.length, logarithm != 0, (f32 *)call->tensor[0].data + start,
+                                 (const f32 *)call->tensor[1].data + start);
+            else if (call->tensor[0].dtype == FLOAT32) SOFTMAX_ROW(f32, exp_f32)
             else SOFTMAX_ROW(f64, exp)
         }
     return OK;

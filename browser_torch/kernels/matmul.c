@@ -1,8 +1,7 @@
 // Matrix products, any number of them: [..., m, k] by [..., k, n].
 
 #include "loops.h"
-
-typedef f32 Four __attribute__((vector_size(16), aligned(4)));
+#include "vectors.h"
 
 enum { COLUMNS = 8, ROWS = 4 };
 

@@ -1,0 +1,30 @@
+r"""How long a training step takes here, in PyTorch's time on one thread.
+
+`python -m tests.browser_torch.speed` prints the least time of the processor that a step of a small
+transformer took, in turns in both worlds; a machine that does something else, too, changes little
+of it. The kernels are those of this machine. In the page the same steps of Python and the same
+kernels run as WebAssembly.
+"""
+
+import argparse
+
+from tests.browser_torch.worlds import PYTORCH, STAND_IN, run
+
+
+def main() -> None:
+    r"""Prints a row for each width."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--widths", type=int, nargs="*", default=[64, 128])
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    for width in arguments.widths:
+        times = {PYTORCH: [], STAND_IN: []}
+        for _ in range(arguments.rounds):
+            for world, found in times.items():
+                found.append(run(world, "step", "20", f"{width}")["seconds"])
+        one, other = (1000 * min(times[world]) for world in (PYTORCH, STAND_IN))
+        print(f"width {width}: PyTorch {one:.1f} ms, here {other:.1f} ms, {other / one:.2f} times")
+
+
+if __name__ == "__main__":
+    main()
