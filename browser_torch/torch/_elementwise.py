@@ -172,7 +172,15 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
         _no_zero_divisor(input, other)
         operation = Binary.FLOOR_DIVIDE if rounding_mode == "floor" else Binary.TRUNCATED_DIVIDE
         result = binary(operation, input, other)
-        return record(result, _tensors(input, other), lambda gradient: (None, None), "Div")
+        operands = _tensors(input, other)
+        shapes = [(one.shape, one.dtype) for one in operands]
+        # A whole number is flat wherever it has a derivative.
+        return record(
+            result,
+            operands,
+            lambda gradient: [filled(*one[:1], 0, one[1]) for one in shapes],
+            "Div",
+        )
     result = binary(Binary.DIVIDE, input, other)
     operands = _tensors(input, other)
     a, b = input, other
@@ -449,7 +457,10 @@ absolute = abs
 
 @method
 def angle(input: Tensor) -> Tensor:
-    r"""The angle of complex numbers."""
+    r"""The angle of complex numbers; of a negative number it is half a turn."""
+    if input.dtype.kind != COMPLEX:
+        flat = input * 0 if input.dtype.kind == FLOATING else filled(input.shape, 0, float32)
+        return where(input < 0, math.pi, flat)
     return atan2(imag(input), real(input))
 
 
@@ -533,6 +544,8 @@ def nan_to_num(
     r"""Finite numbers in place of those that are none."""
     from torch._dtypes import finfo
 
+    if input.dtype.kind < FLOATING:
+        return input.clone()
     limits = finfo(input.dtype)
     out = where(isnan(input), nan, input)
     out = where(out == math.inf, limits.max if posinf is None else posinf, out)
@@ -541,6 +554,11 @@ def nan_to_num(
 
 def _comparison(name: str, operation: Binary) -> Callable[[Any, Any], Tensor]:
     def compare(input: Any, other: Any) -> Tensor:
+        if not isinstance(input, Tensor):
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got "
+                f"({type(input).__name__}, {type(other).__name__})"
+            )
         _check_pair(name, input, other)
         if operation >= Binary.LESS and result_type(input, other).kind == COMPLEX:
             d = scalar_name(result_type(input, other))
@@ -635,23 +653,40 @@ def remainder(input: Any, other: Any) -> Tensor:
     _check_pair("remainder", input, other)
     _no_zero_divisor(input, other)
     result = binary(Binary.REMAINDER, input, other)
-    if not isinstance(input, Tensor):
-        return result
-    shape, d = input.shape, input.dtype
-    return record(
-        result, (input,), lambda gradient: (_to_operand(gradient, shape, d),), "Remainder"
-    )
+    return _record_remainder(result, input, other, "floor", "Remainder")
 
 
 @method
 def fmod(input: Any, other: Any) -> Tensor:
     r"""The remainder with the sign of the dividend."""
-    return binary(Binary.C_REMAINDER, input, other)
+    _check_pair("fmod", input, other)
+    _no_zero_divisor(input, other)
+    result = binary(Binary.C_REMAINDER, input, other)
+    return _record_remainder(result, input, other, "trunc", "Fmod")
+
+
+def _record_remainder(result: Tensor, a: Any, b: Any, mode: str, name: str) -> Tensor:
+    r"""Along the divisor, a remainder falls by the quotient, which is a whole number."""
+
+    def backward(gradient: Tensor) -> list[Tensor | None]:
+        parts = []
+        if isinstance(a, Tensor):
+            parts.append(_to_operand(gradient, a.shape, a.dtype))
+        if isinstance(b, Tensor):
+            part = -gradient * div(a, b, rounding_mode=mode) if b.requires_grad else None
+            parts.append(None if part is None else _to_operand(part, b.shape, b.dtype))
+        return parts
+
+    operands = _tensors(a, b)
+    return record(result, operands, backward, name, operands)
 
 
 @method
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     r"""The angle of a point, of its second and its first coordinate."""
+    for place, one in (("input", input), ("other", other)):
+        if not isinstance(one, Tensor):
+            raise TypeError(f"atan2(): argument '{place}' must be Tensor, not {type(one).__name__}")
 
     def backward(gradient: Tensor) -> tuple[Tensor, Tensor]:
         scaled = gradient / (input * input + other * other)

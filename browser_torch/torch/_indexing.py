@@ -393,9 +393,9 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 def _check_along(name: str, input: Tensor, index: Tensor, axis: int, values: Shape | None) -> None:
-    if index.dtype is not int64:
+    if index.dtype is not int64 and index.numel():
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
-    if len(index.shape) != len(input.shape):
+    if index.numel() and max(1, len(index.shape)) != max(1, len(input.shape)):
         raise RuntimeError(
             "Index tensor must have the same number of dimensions as "
             f"{'input' if name == 'gather' else 'self'} tensor"
@@ -429,7 +429,11 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     axis = wrap_axis(dim, len(input.shape))
     _check_along("gather", input, index, axis, None)
     out = new(index.shape, input.dtype)
-    _run_gather(READ, axis, out, input, index)
+    if index.numel() and len(index.shape) == len(input.shape):
+        _run_gather(READ, axis, out, input, index)
+    elif index.numel():
+        # One of both is a single number.
+        return gather(input.reshape(-1), 0, index.reshape(-1)).view(index.shape)
     shape = input.shape
 
     def backward(gradient: Tensor) -> tuple[Tensor]:
@@ -438,8 +442,10 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return record(out, (input,), backward, "Gather", (index,))
 
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     r"""`gather`, with shapes that are broadcast."""
+    if dim is None:
+        return take_along_dim(input.reshape(-1), indices.reshape(-1), 0)
     axis = wrap_axis(dim, len(input.shape))
     shape = list(broadcast(_without(input.shape, axis), _without(indices.shape, axis)))
     wide, places = shape.copy(), shape.copy()
@@ -524,6 +530,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if not index.shape:
         index = index.reshape(1)
     _check_selected(index, input, axis)
+    if not input.shape:
+        return input.reshape(1)[cast(alias_of(index), int64)].reshape(())
     return take_rows(input, [(axis, cast(alias_of(index), int64))], "IndexSelect")
 
 
@@ -554,6 +562,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     r"""A copy with slices full of one number."""
     axis = wrap_axis(dim, len(input.shape))
+    if not input.shape:
+        return index_fill(input.reshape(1), 0, index, value).reshape(())
     hit = filled((input.shape[axis],), False, bool_)
     hit[index] = True
     shape = [-1 if other == axis else 1 for other in range(len(input.shape))]
@@ -566,15 +576,15 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = broadcast(input.shape, mask.shape)
-    return input.expand(shape)[mask.expand(shape)]
+    return input.expand(shape)[mask.expand(shape)].reshape(-1)
 
 
 @method
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     r"""A copy with the elements of a source, one after another, where a mask holds."""
     check_mask(mask)
-    out = input.clone()
-    mask = mask.expand(input.shape)
+    shape = broadcast(input.shape, mask.shape)
+    out, mask = input.expand(shape).clone(), mask.expand(shape)
     count = int(mask.sum())
     if count > source.numel():
         raise RuntimeError("masked_scatter: expected source to have enough elements")

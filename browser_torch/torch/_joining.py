@@ -92,11 +92,15 @@ def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
 def hstack(tensors: Any) -> Tensor:
     r"""Side by side."""
     given = list(tensors)
+    if not given:
+        raise RuntimeError("hstack expects a non-empty TensorList")
     return cat(given, 0 if len(given[0].shape) == 1 else 1)
 
 
 def vstack(tensors: Any) -> Tensor:
     r"""Below each other."""
+    if not tensors:
+        raise RuntimeError("vstack expects a non-empty TensorList")
     return cat([one.unsqueeze(0) if len(one.shape) == 1 else one for one in tensors], 0)
 
 
@@ -163,11 +167,16 @@ def repeat_interleave(
 
 
 @method
-def flip(input: Tensor, *dims: Any) -> Tensor:
+def flip(input: Tensor, *given: Any, dims: Any = None) -> Tensor:
     r"""Axes in the opposite direction."""
-    axes = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
-    for axis in axes:
-        axis = wrap_axis(axis, len(input.shape))
+    axes = given if dims is None else dims
+    axes = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
+    listed = [wrap_axis(axis, len(input.shape)) for axis in axes]
+    if len(set(listed)) < len(listed):
+        raise RuntimeError(f"dim {listed[-1]} appears multiple times in the list of dims")
+    if not input.shape or not listed:
+        return input.clone()
+    for axis in listed:
         places = list(range(input.shape[axis]))[::-1]
         input = input.index_select(axis, tensor(places, dtype=int64))
     return input
@@ -175,11 +184,15 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 
 def fliplr(input: Tensor) -> Tensor:
     r"""Columns from right to left."""
+    if len(input.shape) < 2:
+        raise RuntimeError("Input must be >= 2-d.")
     return flip(input, 1)
 
 
 def flipud(input: Tensor) -> Tensor:
     r"""Rows from the last to the first."""
+    if not input.shape:
+        raise RuntimeError("Input must be >= 1-d.")
     return flip(input, 0)
 
 
@@ -231,8 +244,14 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 @method
-def diag_embed(input: Tensor, offset: int = 0) -> Tensor:
-    r"""Matrices with these diagonals."""
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    r"""Matrices with these diagonals, along two new axes."""
+    axes = len(input.shape) + 1
+    first, second = wrap_axis(dim1, axes), wrap_axis(dim2, axes)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    if (first, second) != (axes - 2, axes - 1):
+        return diag_embed(input, offset).movedim((-2, -1), (first, second))
     size = input.shape[-1] + abs(offset)
     out = new((*input.shape[:-1], size, size), input.dtype)
     down, right = max(0, -offset), max(0, offset)
@@ -248,6 +267,8 @@ def diag_embed(input: Tensor, offset: int = 0) -> Tensor:
 @method
 def trace(input: Tensor) -> Tensor:
     r"""The sum of the diagonal."""
+    if len(input.shape) != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.dim()}")
     return input.diagonal().sum()
 
 
@@ -275,6 +296,8 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @method
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     r"""The places of elements other than 0."""
+    if as_tuple and not input.shape:
+        input = input.reshape(1)
     strides, axes = contiguous_strides(input.shape), range(len(input.shape))
     places = [place for place, value in enumerate(numbers(truth(input))) if value]
     rows = [[place // strides[axis] % input.shape[axis] for axis in axes] for place in places]
@@ -300,6 +323,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     values = numbers(input)
+    if weights is not None and weights.dtype.name != "float32":
+        weights = weights.double()
     weight = [1] * len(values) if weights is None else numbers(weights)
     counts: list[Any] = [0] * max(minlength, max(values, default=-1) + 1)
     for value, one in zip(values, weight, strict=True):
@@ -317,9 +342,8 @@ def unique(
 ) -> Any:
     r"""Each value once, in order."""
     if dim is not None:
-        raise NotImplementedError(
-            "unique along an axis is not in the browser's torch: use unique() of rows that are "
-            "one number each."
+        return _unique_slices(
+            input, wrap_axis(dim, len(input.shape)), return_inverse, return_counts
         )
     values = numbers(input)
     found = _sorted(set(values))
@@ -335,12 +359,40 @@ def unique(
     return results[0] if len(results) == 1 else tuple(results)
 
 
+def _unique_slices(input: Tensor, axis: int, return_inverse: bool, return_counts: bool) -> Any:
+    r"""Each slice along an axis once, in order."""
+    size = input.shape[axis]
+    if not input.numel() and size:
+        raise RuntimeError(
+            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+        )
+    slices = [tuple(numbers(one)) for one in input.unbind(axis)]
+    found = _sorted(set(slices))
+    place = {one: at for at, one in enumerate(found)}
+    first = [slices.index(one) for one in found]
+    results = [input.index_select(axis, tensor(first, dtype=int64))]
+    if return_inverse:
+        results.append(tensor([place[one] for one in slices], dtype=int64))
+    if return_counts:
+        results.append(tensor([slices.count(one) for one in found], dtype=int64))
+    return results[0] if len(results) == 1 else tuple(results)
+
+
 def _sorted(values: Any) -> list[Any]:
     return sorted(values)
 
 
-def combinations(input: Tensor, r: int = 2) -> Tensor:
-    r"""All combinations of so many elements."""
-    from itertools import combinations as of_list
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    r"""All combinations of so many elements, each a row."""
+    import itertools
 
-    return tensor(list(of_list(input.tolist(), r)), dtype=input.dtype)
+    if len(input.shape) != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return new((0,), input.dtype)
+    kind = "combinations_with_replacement" if with_replacement else "combinations"
+    rows = list(getattr(itertools, kind)(range(input.shape[0]), r))
+    places = tensor([place for row in rows for place in row], dtype=int64)
+    return input[places].view(len(rows), r)

@@ -329,11 +329,20 @@ def linspace(
 
 
 def logspace(
-    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: dtype | None = None
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: dtype | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     r"""So many numbers at equal ratios."""
+    check_device(device)
     exponents = linspace(start, end, steps, dtype=float64).tolist()
-    return tensor([base**one for one in exponents], dtype=dtype or Default.dtype)
+    made = tensor([base**one for one in exponents], dtype=dtype or Default.dtype)
+    return with_grad(made, requires_grad)
 
 
 def eye(

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from torch._autocast import in_precision
-from torch._dtypes import c_name
+from torch._dtypes import FLOATING, c_name
 from torch._elementwise import conjugated, fit_gradient
 from torch._raw import Binary, binary, cast, same_dtype
 from torch._raw import matmul as raw_matmul
@@ -66,7 +66,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     _check_product(a, b)
     if len(a.shape) > 2 and len(b.shape) == 2:
         # One product of a long matrix instead of many of short ones.
-        rows = alias_of(a).reshape(-1, a.shape[-1])
+        rows = alias_of(a).reshape(math.prod(a.shape[:-1]), a.shape[-1])
         out = raw_matmul(rows, b)
         shape = (*a.shape[:-1], b.shape[-1])
         out = view_of(out, shape, contiguous_strides(shape), 0)
@@ -79,8 +79,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if need_a:
             of_a = fit_gradient(matmul(gradient, conjugated(b.transpose(-2, -1))), a.shape)
         if need_b and len(b.shape) == 2 and len(a.shape) > 2:
-            rows = a.reshape(-1, a.shape[-1])
-            of_b = matmul(conjugated(rows.t()), gradient.reshape(-1, gradient.shape[-1]))
+            count = math.prod(a.shape[:-1])
+            rows = a.reshape(count, a.shape[-1])
+            of_b = matmul(conjugated(rows.t()), gradient.reshape(count, gradient.shape[-1]))
         elif need_b:
             of_b = fit_gradient(matmul(conjugated(a.transpose(-2, -1)), gradient), b.shape)
         return of_a, of_b
@@ -149,6 +150,8 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
     r"""Products of the last axes."""
+    if not input.shape or not other.shape:
+        return input * other
     return matmul(input, other.transpose(-2, -1)) if len(other.shape) > 1 else matmul(input, other)
 
 
@@ -167,6 +170,8 @@ def baddbmm(
 
 
 def _scaled(tensor: Tensor, factor: Any) -> Tensor:
+    if tensor.dtype.kind < FLOATING:
+        factor = int(factor)
     return tensor if factor == 1 else tensor * factor
 
 
@@ -409,8 +414,24 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return einsum(f"{''.join(first)},{''.join(second)}->{''.join(rest)}", a, b)
 
 
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Tensor:
     r"""The distances of all pairs of rows."""
+    for name, one in (("X1", x1), ("X2", x2)):
+        if len(one.shape) < 2:
+            raise RuntimeError(
+                f"cdist only supports at least 2D tensors, {name} got: {len(one.shape)}D"
+            )
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
 
 

@@ -61,8 +61,12 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 @method
-def nansum(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     r"""The sum of those elements that are numbers."""
+    if dtype is not None:
+        input = input.to(dtype)
+    if input.dtype.kind < FLOATING:
+        return sum(input, dim, keepdim)
     return sum(where(input.isnan(), 0.0, input), dim, keepdim)
 
 
@@ -284,7 +288,9 @@ def norm(
     if p == -math.inf:
         return input.abs().amin(dim, keepdim=keepdim)
     if p == 0:
-        return (input != 0).to(input.dtype).sum(dim, keepdim=keepdim)
+        # How many aren't 0 has the derivative 0.
+        flat = input.abs().clamp(max=0).sum(dim, keepdim=keepdim)
+        return (input != 0).to(input.dtype).sum(dim, keepdim=keepdim) + flat
     if p == 1:
         return input.abs().sum(dim, keepdim=keepdim)
     return (input.abs() ** p).sum(dim, keepdim=keepdim) ** (1 / p)
@@ -322,6 +328,8 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     r"""The middle element, the lower one of two."""
     if dim is None:
         return input.flatten().sort()[0][(input.numel() - 1) // 2].clone()
+    if not input.shape:
+        return named_pair("median", input.clone(), zeros((), dtype=int64))
     ordered = input.sort(dim)
     middle = (input.shape[dim] - 1) // 2
     values, places = (one.narrow(dim, middle, 1).contiguous() for one in ordered)
@@ -331,10 +339,33 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 @method
-def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
+def quantile(
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Tensor:
     r"""The element at a part of the way through the sorted ones, between two if need be."""
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"but got {interpolation}"
+        )
+    axes = len(input.shape)
     if dim is None:
-        input, dim = input.flatten(), 0
+        out = quantile(input.flatten(), q, 0, interpolation=interpolation)
+        if not keepdim:
+            return out
+        return out.view(*out.shape, *[1] * axes)
+    if not axes:
+        out = quantile(input.reshape(1), q, 0, interpolation=interpolation)
+        return out
+    if isinstance(q, Tensor) and q.dtype is not input.dtype:
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+    if input.dtype.kind != FLOATING:
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     ordered, last = input.sort(dim)[0], input.shape[dim] - 1
     single = not isinstance(q, Tensor) or not q.shape
     parts = []
@@ -343,6 +374,11 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
         low = int(place)
         high = low + 1 if low < last else low
         weight = place - low
+        if interpolation == "nearest":
+            weight = float(round(weight)) if weight != 0.5 else float(low % 2)
+        elif interpolation != "linear":
+            whole = {"lower": 0.0, "higher": 1.0, "midpoint": 0.5}[interpolation]
+            weight = whole if weight else 0.0
         parts.append(ordered.select(dim, low).lerp(ordered.select(dim, high), weight))
     if keepdim:
         parts = [part.unsqueeze(dim) for part in parts]
@@ -367,9 +403,15 @@ def _cumulate(name: str, product: int) -> Callable[..., Tensor]:
             run(Operation.CUMULATE, (product, axis), out, source)
 
         def backward_of_sum(gradient: Tensor) -> tuple[Tensor]:
+            if not gradient.shape:
+                return (gradient,)
             return (gradient.flip(axis).cumsum(axis).flip(axis),)
 
         def backward_of_product(gradient: Tensor, y: Tensor) -> tuple[Tensor]:
+            if not gradient.shape:
+                return (gradient,)
+            if bool((alias_of(input) == 0).any()):
+                return (_slope_with_zeros(input, gradient, axis),)
             return ((gradient * y).flip(axis).cumsum(axis).flip(axis) / input,)
 
         out = cast(out, d)
@@ -384,10 +426,29 @@ def _cumulate(name: str, product: int) -> Callable[..., Tensor]:
 cumsum, cumprod = _cumulate("cumsum", 0), _cumulate("cumprod", 1)
 
 
+def _slope_with_zeros(input: Tensor, gradient: Tensor, axis: int) -> Tensor:
+    r"""The gradient of running products, place by place: nothing is divided by 0."""
+    from torch._joining import stack
+
+    parts, given = input.unbind(axis), gradient.unbind(axis)
+    before = filled(parts[0].shape, 1, input.dtype)
+    slopes = []
+    for place in range(len(parts)):
+        product, total = before, filled(parts[0].shape, 0, gradient.dtype)
+        for later in range(place, len(parts)):
+            product = product * parts[later] if later > place else product
+            total = total + given[later] * product
+        slopes.append(total)
+        before = before * parts[place]
+    return stack(slopes, axis)
+
+
 def _running_extreme(name: str, operation: Binary) -> Callable[..., Any]:
     def function(input: Tensor, dim: int) -> Any:
         from torch._joining import stack
 
+        if not input.shape:
+            return named_pair(name, input.clone(), zeros((), dtype=int64))
         best, places = [], []
         for place, part in enumerate(input.unbind(dim)):
             if not best:
@@ -470,6 +531,14 @@ def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
     r"""Which elements are nearly equal."""
+    for place, one in (("input", input), ("other", other)):
+        if not isinstance(one, Tensor):
+            raise TypeError(
+                f"isclose(): argument '{place}' must be Tensor, not {type(one).__name__}"
+            )
+    for limit, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{limit} must be greater than or equal to zero, but got {value:g}")
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{scalar_name(input.dtype)} did not match {scalar_name(other.dtype)}")
     a, b = alias_of(input), alias_of(other)

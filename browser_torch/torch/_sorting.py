@@ -1,6 +1,7 @@
 r"""Elements in order."""
 
 import bisect
+import math
 from typing import Any
 
 from torch._dtypes import int32, int64
@@ -65,7 +66,12 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 @method
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     r"""The element at a place in the order."""
-    values, places = (one.narrow(dim, k - 1, 1) for one in sort(input, dim))
+    axis = wrap_axis(dim, len(input.shape))
+    if not 1 <= k <= (input.shape[axis] if input.shape else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    if not input.shape:
+        return named_pair("kthvalue", input.clone(), zeros((), dtype=int64))
+    values, places = (one.narrow(axis, k - 1, 1) for one in sort(input, axis))
     if keepdim:
         return named_pair("kthvalue", values, places)
     return named_pair("kthvalue", values.squeeze(dim), places.squeeze(dim))
@@ -78,8 +84,20 @@ def searchsorted(
     right: bool = False,
     side: str | None = None,
     out_int32: bool = False,
+    sorter: Tensor | None = None,
 ) -> Tensor:
     r"""Where each value would be put into a sorted sequence."""
+    if side not in (None, "left", "right"):
+        raise RuntimeError(
+            f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
+        )
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left "
+            "while right was True"
+        )
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
     find = bisect.bisect_right if right or side == "right" else bisect.bisect_left
     d = int32 if out_int32 else int64
     if not isinstance(values, Tensor):
@@ -87,12 +105,19 @@ def searchsorted(
     if len(sorted_sequence.shape) == 1:
         row = numbers(sorted_sequence)
         return tensor([find(row, value) for value in numbers(values)], dtype=d).view(values.shape)
-    rows = sorted_sequence.reshape(-1, sorted_sequence.shape[-1]).tolist()
-    wanted = values.reshape(-1, values.shape[-1]).tolist()
+    count = math.prod(values.shape[:-1])
+    rows = sorted_sequence.reshape(count, sorted_sequence.shape[-1]).tolist()
+    wanted = values.reshape(count, values.shape[-1]).tolist()
     found = [[find(row, value) for value in some] for row, some in zip(rows, wanted, strict=True)]
     return tensor(found, dtype=d).view(values.shape)
 
 
-def bucketize(input: Tensor, boundaries: Tensor, *, right: bool = False) -> Tensor:
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
     r"""Between which boundaries each value lies."""
-    return searchsorted(boundaries, input, right=right)
+    if len(boundaries.shape) != 1:
+        raise RuntimeError(
+            f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})"
+        )
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)

@@ -72,9 +72,16 @@ def is_dtype(one: Any) -> bool:
     return isinstance(one, _DType)
 
 
+# What `torch.channels_last` is here.
+CHANNELS_LAST = 2
+
+
 def _converter(name: str, d: dtype) -> Callable[[Tensor], Tensor]:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
-        return to(self, d)
+        out = to(self, d)
+        if memory_format != CHANNELS_LAST or len(self.shape) != 4:
+            return out
+        return out.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
 
     convert.__name__ = name
     return convert

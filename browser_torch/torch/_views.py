@@ -117,7 +117,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 def ravel(input: Tensor) -> Tensor:
     r"""All axes as one."""
-    return input.reshape(-1)
+    return input.contiguous().view(-1)
 
 
 @method
@@ -219,6 +219,14 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         [wrap_axis(axis, axes) for axis in ([one] if isinstance(one, int) else one)]
         for one in (source, destination)
     )
+    if len(sources) != len(targets):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({sources} dims) should contain "
+            f"the same number of dims as destination ({targets} dims)"
+        )
+    for name, listed in (("source", sources), ("destination", targets)):
+        if len(set(listed)) < len(listed):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({listed})")
     order: list[int | None] = [None] * axes
     for old, new in zip(sources, targets, strict=True):
         order[new] = old
@@ -297,6 +305,10 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 @method
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     r"""A part of an axis."""
+    if not input.shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start.shape or start.dtype.kind != 1):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     axis, size = wrap_axis(dim, len(input.shape)), 0
     size = input.shape[axis]
     start = as_int(start)
@@ -377,6 +389,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         if count <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {count}")
         sizes = [size // count + (part < size % count) for part in range(count)]
+    elif isinstance(indices_or_sections, Tensor) and not indices_or_sections.shape:
+        return tensor_split(input, int(indices_or_sections), dim)
     else:
         ends = [*indices_or_sections, size]
         sizes = [end - start for start, end in zip([0, *ends], ends, strict=False)]
@@ -424,6 +438,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     r"""Windows along an axis, as a new last axis."""
     axis = wrap_axis(dimension, len(input.shape))
+    if not input.shape:
+        return unfold(input.reshape(1), 0, size, step).reshape(size)
     length = input.shape[axis]
     if size > length:
         raise RuntimeError(

@@ -4,11 +4,13 @@ import math
 from typing import Any
 
 from torch._absent import absent
-from torch._dtypes import FLOATING, scalar_name
+from torch._dtypes import FLOATING, finfo, int64, scalar_name
 from torch._joining import stack
-from torch._making import tensor
+from torch._making import as_tensor, tensor
+from torch._raw import filled
 from torch._reductions import norm as _norm
 from torch._shapes import broadcast
+from torch._tape import record, record_result
 from torch._tensor import Tensor
 
 Rows = list[list[float]]
@@ -37,6 +39,13 @@ def _batched(function: Any, one: Tensor) -> Any:
     r"""A function of a matrix, for each matrix."""
     if len(one.shape) == 2:
         return function(one)
+    if not one.numel():
+        # Of what is empty only the shape matters.
+        found = function(filled(one.shape[-2:], 1, one.dtype).tril().triu())
+        lead = one.shape[:-2]
+        if isinstance(found, tuple):
+            return tuple(filled((*lead, *part.shape), 0, part.dtype) for part in found)
+        return filled((*lead, *found.shape), 0, found.dtype)
     flat = [function(part) for part in one.reshape(-1, *one.shape[-2:])]
     lead = one.shape[:-2]
     if isinstance(flat[0], tuple):
@@ -67,10 +76,20 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
                     triangle[i][i] = math.sqrt(rest)
                 else:
                     triangle[i][j] = rest / triangle[j][j]
-        out = tensor(triangle, dtype=one.dtype)
-        return out.t().contiguous() if upper else out
+        return tensor(triangle, dtype=one.dtype).view(size, size)
 
-    return _batched(of_one, A)
+    made = _batched(of_one, A)
+
+    def backward(gradient: Tensor, L: Tensor) -> tuple[Tensor]:
+        # Murray's formula (2016): the triangle of a product, with half of its diagonal.
+        inside = (L.mT @ gradient).tril()
+        inside = inside - 0.5 * inside.diagonal(0, -2, -1).diag_embed()
+        turned = inv(L)
+        whole = turned.mT @ inside @ turned
+        return (0.5 * (whole + whole.mT),)
+
+    made = record_result(made, (A,), backward, "LinalgCholeskyEx")
+    return made.mT if upper else made
 
 
 class _LinAlgError(RuntimeError):
@@ -140,12 +159,37 @@ def _inverse_rows(matrix: Rows) -> Rows:
 def inv(A: Tensor) -> Tensor:
     r"""The inverse of a matrix."""
     _need_square("linalg.inv", A)
-    return _batched(lambda one: tensor(_inverse_rows(one.double().tolist()), dtype=one.dtype), A)
+
+    def of_one(one: Tensor) -> Tensor:
+        rows = _inverse_rows(one.detach().double().tolist())
+        return tensor(rows, dtype=one.dtype).view(one.shape)
+
+    def backward(gradient: Tensor, inverse: Tensor) -> tuple[Tensor]:
+        return (-(inverse.mT @ gradient @ inverse.mT),)
+
+    return record_result(_batched(of_one, A), (A,), backward, "LinalgInvEx")
 
 
-def solve(A: Tensor, B: Tensor) -> Tensor:
-    r"""Solves `A X = B`."""
-    return inv(A.double()).to(A.dtype) @ B
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    r"""Solves `A X = B`, or `X A = B`."""
+    _need_square("linalg.solve", A)
+    if A.dtype is not B.dtype:
+        raise RuntimeError(
+            f"linalg.solve: Expected A and B to have the same dtype, but found A of type "
+            f"{scalar_name(A.dtype)} and B of type {scalar_name(B.dtype)} instead"
+        )
+    inverse = inv(A.double())
+    # A right side with one axis less is a batch of vectors.
+    vector = len(B.shape) == 1 or len(B.shape) == len(A.shape) - 1 and B.shape == A.shape[:-1]
+    right = (B.unsqueeze(-1) if vector else B).double()
+    if right.shape[-2 if left else -1] != A.shape[-1]:
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation "
+            f"{'AX = B' if left else 'XA = B'} ({A.shape[-2]}x{A.shape[-1]} and "
+            f"{right.shape[-2]}x{right.shape[-1]})"
+        )
+    out = inverse @ right if left else right @ inverse
+    return (out.squeeze(-1) if vector else out).to(B.dtype)
 
 
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
@@ -221,19 +265,42 @@ def svd(A: Tensor, full_matrices: bool = True) -> tuple[Tensor, Tensor, Tensor]:
 
 def svdvals(A: Tensor) -> Tensor:
     r"""How much a matrix stretches."""
-    return svd(A, full_matrices=False)[1]
+    U, S, Vh = svd(A, full_matrices=False)
+
+    def backward(gradient: Tensor) -> tuple[Tensor]:
+        return (U @ (gradient.unsqueeze(-1) * Vh),)
+
+    return record(S, (A,), backward, "LinalgSvd")
 
 
-def matrix_rank(A: Tensor) -> Tensor:
-    r"""How many directions a matrix keeps."""
-    values = svdvals(A)
-    limit = values.amax(-1, keepdim=True) * max(A.shape[-2:]) * 1.1920929e-07
-    return (values > limit).sum(-1)
+def matrix_rank(
+    A: Tensor,
+    tol: Any = None,
+    hermitian: bool = False,
+    *,
+    atol: Any = None,
+    rtol: Any = None,
+) -> Tensor:
+    r"""How many directions a matrix keeps: those beyond `atol` and `rtol` of the largest."""
+    _need_matrix("linalg.matrix_rank", A)
+    values = svdvals(A.detach())
+    if not values.shape[-1]:
+        return filled(values.shape[:-1], 0, int64)
+    atol = tol if tol is not None else atol
+    if rtol is None:
+        rtol = 0.0 if atol is not None else max(A.shape[-2:]) * finfo(A.dtype).eps
+    largest = values.amax(-1)
+    limit = largest * rtol
+    if atol is not None:
+        limit = limit.maximum(as_tensor(atol, dtype=limit.dtype).expand(limit.shape))
+    return (values > limit.unsqueeze(-1)).sum(-1)
 
 
 def det(A: Tensor) -> Tensor:
     r"""By how much a matrix changes volumes."""
     _need_square("linalg.det", A)
+    if A.shape[-1] == 0:
+        return filled(A.shape[:-2], 1, A.dtype)
     if A.shape[-1] == 1:
         return A[..., 0, 0]
     total = None

@@ -21,6 +21,33 @@ from torch.testing._internal.opinfo.core import BinaryUfuncInfo, OpInfo, UnaryUf
 DTYPES = (torch.float32, torch.int64, torch.bool)
 # Of a function that has more, these many of each kind are taken; and no large tensors.
 MOST, LARGEST = 40, 5000
+# Functions without samples of their own, and those whose samples fit. What changes its input in
+# place has them without gradients: a leaf can't be changed.
+LIKE = {
+    "nn.functional.adaptive_max_pool1d_with_indices": "nn.functional.adaptive_max_pool1d",
+    "nn.functional.adaptive_max_pool2d_with_indices": "nn.functional.adaptive_max_pool2d",
+    "nn.functional.adaptive_max_pool3d_with_indices": "nn.functional.adaptive_max_pool3d",
+    "nn.functional.celu_": "nn.functional.celu",
+    "nn.functional.dropout1d": "nn.functional.dropout2d",
+    "nn.functional.elu_": "nn.functional.elu",
+    "nn.functional.fractional_max_pool2d_with_indices": "nn.functional.fractional_max_pool2d",
+    "nn.functional.fractional_max_pool3d_with_indices": "nn.functional.fractional_max_pool3d",
+    "nn.functional.hardtanh_": "nn.functional.hardtanh",
+    "nn.functional.leaky_relu_": "nn.functional.leaky_relu",
+    "nn.functional.log_softmax": "log_softmax",
+    "nn.functional.max_pool1d_with_indices": "nn.functional.max_pool1d",
+    "nn.functional.max_pool2d_with_indices": "nn.functional.max_pool2d",
+    "nn.functional.max_pool3d_with_indices": "nn.functional.max_pool3d",
+    "nn.functional.native_channel_shuffle": "nn.functional.channel_shuffle",
+    "nn.functional.relu_": "nn.functional.relu",
+    "nn.functional.rrelu_": "nn.functional.rrelu",
+    "nn.functional.selu_": "nn.functional.selu",
+    "nn.functional.sigmoid": "sigmoid",
+    "nn.functional.softmax": "softmax",
+    "nn.functional.tanh": "tanh",
+    "nn.functional.threshold_": "nn.functional.threshold",
+    "nn.functional.upsample": "nn.functional.upsample_nearest",
+}
 
 
 class Uncarried(Exception):
@@ -82,7 +109,11 @@ def _calls(samples: Iterable[Any], kind: str) -> Iterator[Any]:
 def functions(wanted: set[str]) -> Iterator[dict[str, Any]]:
     r"""Each function with its samples."""
     for op in op_db:
-        if wanted and not {op.name, *(alias.name for alias in op.aliases)} & wanted:
+        like = [
+            name for name, other in LIKE.items() if other == op.name and not op.variant_test_name
+        ]
+        names = [op.name, *(alias.name for alias in op.aliases), *like]
+        if wanted and not wanted & {*names}:
             continue
         calls: list[Any] = []
         for dtype in DTYPES:
@@ -90,8 +121,20 @@ def functions(wanted: set[str]) -> Iterator[dict[str, Any]]:
                 torch.manual_seed(0)
                 calls += samples_of(op, dtype)
         elementwise = isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo))
-        for name in (op.name, *(alias.name for alias in op.aliases)):
-            yield {"name": name, "elementwise": elementwise, "calls": calls}
+        for name in names:
+            own = without_gradients(calls) if name.endswith("_") and name in LIKE else calls
+            yield {"name": name, "elementwise": elementwise, "calls": own}
+
+
+def without_gradients(value: Any) -> Any:
+    r"""The same calls, whose tensors want no gradient."""
+    if isinstance(value, tuple) and len(value) == 2 and value[0] == "tensor":
+        return "tensor", (*value[1][:4], False)
+    if isinstance(value, (list, tuple)):
+        return type(value)(without_gradients(one) for one in value)
+    if isinstance(value, dict):
+        return {key: without_gradients(one) for key, one in value.items()}
+    return value
 
 
 def modules(wanted: set[str]) -> Iterator[dict[str, Any]]:
