@@ -14,8 +14,8 @@ tokens](../../../results/rooms.json#figures.caches)
 
 The fourth mistake, [keys in turns](caches.py#KeysInTurns), can be trained. It prints
 [2.298](../../../results/rooms.json#tables.rooms.KeysInTurns.printed), and the right one
-[2.292](../../../results/rooms.json#tables.rooms.RightGrouped.printed), means of
-[3](../../../results/rooms.json#values.seeds) seeds: no difference, since seeds differ by more.
+[2.292](../../../results/rooms.json#tables.rooms.RightGrouped.printed): no difference, since seeds
+differ by more.
 
 [Printed and honest loss; the line is the right model](../../../results/rooms.json#figures.grouped)
 
@@ -205,6 +205,10 @@ def example(
 
     How far reading with a cache is from the whole: a prompt of three tokens, then one by one.
 
+    ### Measured here
+
+    The losses are means of [3](../../../results/rooms.json#values.seeds) seeds.
+
     ### Find the bug
 
     ??? question "`mask = None if past is not None else causal`. When is it wrong?"
@@ -215,7 +219,7 @@ def example(
         Look at what changes between the first and the second call: the offset, and what was put
         into the cache.
 
-    ??? question "New keys and values are put *before* those of the cache. Which test finds it?"
+    ??? question "New keys and values are put *before* those of the cache. How do you notice?"
         Only several new tokens at once: their mask then hides the wrong keys. A single token sees
         all keys, and a weighted mean doesn't depend on their order. (The keys were turned before.)
     """

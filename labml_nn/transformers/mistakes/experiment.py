@@ -15,11 +15,8 @@ half a minute on one core. Then there are two losses:
 [The printed loss of each exhibit, beside the right
 one](../../../results/mistakes.json#figures.losses)
 
-[9](../../../results/mistakes.json#values.look_better) of the
-[22](../../../results/mistakes.json#values.mistakes) print a loss that is *better* than the right
-model's by more than 0.1, and two more are slightly better. Other seeds bring the right model to
-between [2.103](../../../results/mistakes.json#values.seeds.lowest) and
-[2.117](../../../results/mistakes.json#values.seeds.highest). Without any scale it comes to
+[9](../../../results/mistakes.json#values.look_better) of the 22 print a loss that is *better* than
+the right model's by more than 0.1, and two more are slightly better. Without any scale it is
 [2.072](../../../results/mistakes.json#tables.mistakes.Unscaled.printed): a mistake can train well,
 and only [a comparison](../../../wrongline/comparison.py) finds this one.
 
@@ -191,6 +188,12 @@ def example(
     ## Example
 
     A leak, after three steps: the printed loss is not the honest one.
+
+    ### Measured here
+
+    There are [22](../../../results/mistakes.json#values.mistakes) mistakes. Other seeds bring the
+    right model to between [2.103](../../../results/mistakes.json#values.seeds.lowest) and
+    [2.117](../../../results/mistakes.json#values.seeds.highest).
     """
     # Three steps are enough to see that the two losses differ.
     sizes = Sizes(heads * d_k, heads, 2, seq_len, batch_size, n_steps=3, n_places=2)

@@ -12,11 +12,9 @@ writes, there is no future to look up, and out comes gibberish.
 model](../../../results/mistakes.json#figures.masks)
 
 **The right model first.** Its printed loss is
-[2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed), over the whole
-validation text. Its honest loss is
-[2.072](../../../results/mistakes.json#tables.mistakes.RightAttention.honest), over
-[24](../../../results/mistakes.json#values.sizes.n_places) places of that text, which happen to be a
-little easier. Compare printed losses with 2.117 and honest losses with 2.072.
+[2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed), and its honest loss
+[2.072](../../../results/mistakes.json#tables.mistakes.RightAttention.honest). Compare printed
+losses with the one and honest losses with the other.
 
 A test of [the future](../../../wrongline/properties.py#nothing_from_the_future) finds all six, and
 so does the [honest loss](../../training/leaks.py).
@@ -152,11 +150,17 @@ def example(
     zero for the right attention alone. After the softmax, hidden weights are zero as well: that
     mistake leaks through the sum.
 
+    ### Measured here
+
+    The printed loss is of the whole validation text, the honest one of
+    [24](../../../results/mistakes.json#values.sizes.n_places) places of it, which happen to be a
+    little easier.
+
     ### Find the bug
 
     ??? question "`torch.ones(n, n, 1).tril()` for scores whose first two axes are positions"
         It masks nothing: `tril` takes the triangle of the *last two* axes, $n$ by 1. All shapes are
-        right. Only this test notices: change the last token; no earlier output may move.
+        right. To notice it, change the last token: no earlier output may move.
 
     ??? question "`torch.ones(n, n).triu(1)`, given to `scaled_dot_product_attention`"
         It is the mask of what is hidden, and that function wants what is visible (and, given

@@ -18,10 +18,8 @@ measurement](../../../results/rooms.json#figures.measuring)
 
 The honest loss is the right measurement of a text that nobody has seen:
 [2.459](../../../results/rooms.json#tables.rooms.RightScore.honest) for the last two mistakes as
-well, because the model is the same. What is printed is
-[1.937](../../../results/rooms.json#tables.rooms.LearnsFirst.printed) with a model that learns
-before it looks, and [0.539](../../../results/rooms.json#tables.rooms.MoreThanOne.printed) with
-probabilities that sum to more than one.
+well, because the model is the same. What is printed with probabilities that sum to more than one is
+[0.539](../../../results/rooms.json#tables.rooms.MoreThanOne.printed).
 """
 
 import copy
@@ -193,6 +191,11 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[st
     ## Example
 
     The sum of each measurement. Only those that tell the future, or tell too much, are off.
+
+    ### Measured here
+
+    A model that learns before it looks prints
+    [1.937](../../../results/rooms.json#tables.rooms.LearnsFirst.printed).
 
     ### Find the bug
 

@@ -11,8 +11,7 @@ table of angles and a rotation that fit each other, and both tables have the sam
 [Printed and honest loss, means of three seeds; the line is the right
 model](../../../results/rooms.json#figures.positions)
 
-A small model was trained for [400](../../../results/rooms.json#values.n_steps) steps from
-[3](../../../results/rooms.json#values.seeds) seeds. The worst of the right ones prints
+The worst of three right models prints
 [2.214](../../../results/rooms.json#tables.rooms.RightRotary.highest), the best with mixed pairs
 [2.216](../../../results/rooms.json#tables.rooms.PairsMixed.lowest): the loss is a little worse, and
 nobody would look for a mistake.
@@ -108,6 +107,11 @@ def example(
     ## Example
 
     How much an output changes when all positions are larger by 100.
+
+    ### Measured here
+
+    A small model was trained for [400](../../../results/rooms.json#values.n_steps) steps from
+    [3](../../../results/rooms.json#values.seeds) seeds.
 
     ### Find the bug
 

@@ -11,15 +11,9 @@ half of these mistakes are made.
 [Printed and honest loss, means of three seeds; the line is the right
 step](../../../results/rooms.json#figures.steps)
 
-The right step prints [2.299](../../../results/rooms.json#tables.rooms.RightParts.printed) after
-[400](../../../results/rooms.json#values.n_steps) steps, and its seeds lie between
-[2.287](../../../results/rooms.json#tables.rooms.RightParts.lowest) and
-[2.315](../../../results/rooms.json#tables.rooms.RightParts.highest). So two of the four mistakes do
-nothing to the loss that could be seen: parts that are added up,
-[2.301](../../../results/rooms.json#tables.rooms.PartsAddedUp.printed), and clipping after the step,
-[2.308](../../../results/rooms.json#tables.rooms.ClipAfterStep.printed). Gradients that are cleared
+Two of the four mistakes do nothing to the loss that could be seen. Gradients that are cleared
 between the parts cost [0.100](../../../results/rooms.json#tables.rooms.ClearedBetweenParts.change),
-as half a batch does. Only weights that are left out cost much:
+as half a batch does. Weights that are left out cost much:
 [1.426](../../../results/rooms.json#tables.rooms.WeightsLeftOut.change).
 
 To find them, [compare one step with the plain one](../../../wrongline/step_tests.py), on the same
@@ -152,6 +146,15 @@ def example(
     ## Example
 
     How far the weights have moved after one step, each time from the same weights.
+
+    ### Measured here
+
+    The right step prints [2.299](../../../results/rooms.json#tables.rooms.RightParts.printed) after
+    [400](../../../results/rooms.json#values.n_steps) steps, and its seeds lie between
+    [2.287](../../../results/rooms.json#tables.rooms.RightParts.lowest) and
+    [2.315](../../../results/rooms.json#tables.rooms.RightParts.highest). Parts that are added up
+    print [2.301](../../../results/rooms.json#tables.rooms.PartsAddedUp.printed), and clipping after
+    the step [2.308](../../../results/rooms.json#tables.rooms.ClipAfterStep.printed).
 
     ### Find the bug
 

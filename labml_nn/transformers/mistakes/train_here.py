@@ -15,8 +15,7 @@ same weights and gets the same batches. Where the curves part, the wrong line ha
 Watch what it writes while the loss falls. With a mask that is never used, the printed loss falls to
 [0.140](../../../results/train_mistakes.json#tables.exhibits.MaskUnused.printed), far below the
 [2.369](../../../results/train_mistakes.json#tables.exhibits.RightAttention.printed) of the right
-model, and the text is gibberish: in writing there is no next letter to read. The honest loss is
-[6.592](../../../results/train_mistakes.json#tables.exhibits.MaskUnused.honest).
+model, and the text is gibberish: in writing there is no next letter to read.
 
 [The loss of each step, right and wrong, recorded with
 PyTorch](../../../results/train_mistakes.json#figures.losses)
@@ -187,6 +186,11 @@ def example(steps: int = 3, seq_len: int = 7, batch_size: int = 5) -> Tensor:
     ## Example
 
     The first losses with an inverted mask, on an alphabet over and over.
+
+    ### Measured here
+
+    With the mask that is never used, the honest loss is
+    [6.592](../../../results/train_mistakes.json#tables.exhibits.MaskUnused.honest).
 
     ### Exercises
 

@@ -12,22 +12,19 @@ terms:
   gated attention: Multiplies the output of each head by a gate between 0 and 1.
 ---
 
-The weights of [attention](../mha.py) sum to one. A head that has nothing to look for must look
-somewhere all the same. Many trained models put that weight on the first token, an *attention
-sink*, and the token gets the sink's value whether it wants it or not. A gate lets a token refuse.
+A head returns $(2, -1)$ for a token. Perhaps that is what the token needs. Perhaps the head found
+nothing, and this is the value of an [attention sink](../memory/attention_sinks.py): the weights of
+[attention](../mha.py) sum to one, so a head that has nothing to look for must look somewhere all
+the same. The token gets the result whether it wants it or not.
 
-At our size it makes no difference. A model of two layers, trained for 500 steps, has a loss of
-[2.208](../../../results/families.json#tables.losses.gated.loss) with gates and
-[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) without (means of
-three seeds), and the first token has no more than its share of the weight there.
-
-[Loss of each variant: mean and range of three seeds](../../../results/families.json#figures.losses)
+A *gate* lets a token refuse. A linear layer makes a number of the token itself for each feature,
+and the sigmoid brings it between 0 and 1: 2.2 and −10 become the gates 0.9 and 0.00005. Of
+$(2, -1)$ about $(1.8, 0)$ goes on. With −10 for both, the head is silent.
 
 **In** and **out** are those of multi-head attention: queries, `[seq_len_q, batch_size, d_model]`,
 keys and values of `seq_len_k` positions, and one vector for each query.
 
-What head $h$ returns for token $i$ is multiplied, feature by feature, by numbers between 0 and 1
-that a linear layer makes of the token itself:
+What head $h$ returns for token $i$ is multiplied, feature by feature, by its gates:
 
 $$
 \operatorname{out}_i = W^O
@@ -35,8 +32,7 @@ $$
 $$
 
 $x_i$ is the token at position $i$, $\sigma$ is the sigmoid $1 / (1 + e^{-x})$, $\odot$ multiplies
-feature by feature, $W^G_h$ makes the gates of head $h$, and $W^O$ is the output layer. For example,
-a head returns $(2, -1)$ and the gates are $(0.9, 0)$: then $(1.8, 0)$ goes on.
+feature by feature, $W^G_h$ makes the gates of head $h$, and $W^O$ is the output layer.
 """
 
 from collections.abc import Callable
@@ -116,6 +112,17 @@ def example(
     ## Example
 
     Attention to another sequence, and causal self-attention.
+
+    ### Measured here
+
+    A model of two layers, trained for 500 steps, has a loss of
+    [2.208](../../../results/families.json#tables.losses.gated.loss) with gates and
+    [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) without (means
+    of three seeds): no difference. The first token has no more than its share of the weight there,
+    so there is nothing to refuse.
+
+    [Loss of each variant: mean and range of three
+    seeds](../../../results/families.json#figures.losses)
 
     ### The gate's second use
 
