@@ -154,7 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("say the model: python -m wrongline.leak_gate train.py:GPT", file=sys.stderr)
         return 2
     installed = said[1] if len(said) == 2 else requirement()
-    # A name alone would be looked up at PyPI, whoever owns it there.
+    # A name alone would be looked up at PyPI, where it may be somebody else's.
     if not installed:
         sentence = (
             "say where it is installed from, too, since pip doesn't know it here: "

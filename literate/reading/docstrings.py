@@ -57,6 +57,9 @@ _KINDS = {
     ),
 }  # fmt: skip
 
+# Sections that list what their definition has.
+OF_NAMES = frozenset(title for title, kind in _KINDS.items() if kind == "names")
+
 # The fields of Sphinx and of epytext, and the names of the sections that they make.
 _FIELDS = {
     **dict.fromkeys(

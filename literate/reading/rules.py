@@ -66,7 +66,8 @@ def _not_raw(source: Source) -> Iterator[Problem]:
             misread = _MISREAD.search(docstring.text)
             if misread:
                 sentence += f" Python takes `{misread[1]}` for one character."
-            yield Problem(source.path, docstring.first, sentence)
+            kind = "docstrings have a backslash and are not raw"
+            yield Problem(source.path, docstring.first, sentence, kind)
 
 
 def _headings(source: Source) -> Iterator[Problem]:
