@@ -131,7 +131,7 @@ def example(n_digits: int = 2, n_questions: int = 3, n_answers: int = 5) -> Tens
     [What each training comes to after 200 steps, or 400 if each draw is used four times: means of
     three seeds](../../results/grpo.json#tables.ways)
 
-    The 200 steps take [11.9](../../results/grpo.json#tables.ways.GRPO.seconds) seconds of one core.
+    The 200 steps take [14.1](../../results/grpo.json#tables.ways.GRPO.seconds) seconds of one core.
     [What to watch](signals.py) tells how such a training goes wrong. This one goes well: the
     entropy falls slowly, and
     [33.3 %](../../results/grpo.json#tables.training.GRPO.silent) of the groups are silent in the

@@ -206,7 +206,7 @@ def example(n_digits: int = 2, n_questions: int = 3, n_solved: int = 5) -> Tenso
     If you have right answers, imitate them. With answers to 3,200 questions, as many as most of the
     other trainings get checks for, imitation comes to [89.2
     %](../../results/grpo.json#tables.ways.Imitation%20of%203%2C200%20right%20answers.greedy) in
-    [1.0](../../results/grpo.json#tables.ways.Imitation%20of%203%2C200%20right%20answers.seconds)
+    [1.5](../../results/grpo.json#tables.ways.Imitation%20of%203%2C200%20right%20answers.seconds)
     seconds of one core, further than anything else on these pages, and many times as fast. The
     [verifier](verifier.py) is for tasks where nobody has written the answers.
 

@@ -34,6 +34,7 @@ from typing import Any
 from literate.measuring import claims
 from literate.problems import GUESS, Problem
 from literate.python.scopes import bound_by_import
+from literate.reading.docstrings import OF_NAMES
 from literate.reading.notes import Note, Span
 from literate.reading.rows import rows
 from literate.reading.source import Definition, Source
@@ -53,6 +54,9 @@ _FILE = re.compile(
 _ROLE = re.compile(r":(\w+(?::\w+)?):$")
 _OF_NO_NAME = {"abbr", "doc", "envvar", "file", "issue", "option", "pep", "ref", "rfc", "term"}
 _NO_FORMULA = re.compile(r"\S[/-]\S|(?:^|\s)-{1,2}\w")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# The title of a section.
+_SECTION = re.compile(r"\*\*([^*]+)\*\*")
 # What an item of a list begins with.
 _LISTED = re.compile(r"(?:(?:, | and |, and )?`[^\W\d]\w*`)+")
 # Modules of Python that do something when they are imported.
@@ -193,13 +197,13 @@ def problems(source: Source, names: Names, strict: bool = True) -> Iterator[Prob
 
     A package that was written without this check names much that isn't read here. So where the
     settings are not `strict`, a name counts as misspelt only if one in the code of the same file is
-    nearly the same, and `**kwargs` may have any name.
+    nearly the same.
     """
     note_spans = [span for row in rows(source) if row.note for span in row.note.parsed.spans]
     near = None if strict else source.once(taken).identifiers
     yield from _problems(source.path, note_spans, names, near)
     for row in rows(source):
-        if row.note and row.documents and (strict or not _takes_any(row.documents, source)):
+        if row.note and row.documents:
             yield from _listed(source.path, row.note, row.documents, source.definitions)
 
 
@@ -249,15 +253,23 @@ def _listed(
     classes = {definition.name: definition.node for definition in around}
     waiting: list[ast.AST] = [documented.node]
     own: set[str] = set()
+    constructors: list[ast.AST] = []
+    is_foreign = False
     while waiting:
         node = waiting.pop()
         own.update(_identifiers(ast.walk(node)))
+        inside = getattr(node, "body", ())
+        constructors += [one for one in inside if getattr(one, "name", "") == "__init__"]
         named = [base.id for base in getattr(node, "bases", ()) if isinstance(base, ast.Name)]
+        is_foreign |= len(getattr(node, "bases", ())) > len(classes.keys() & {*named})
         waiting += [classes.pop(name) for name in named if name in classes]
-    # Who takes any keywords may explain those that are passed on.
-    takes_any = any(
-        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.args.kwarg is not None
-        for node in [documented.node, *documented.node.body]
+    # Keywords that are passed on may be explained, and arguments of a class of another file; what
+    # is said at a property may be about its value.
+    functions = [one for one in [documented.node, *constructors] if isinstance(one, _FUNCTIONS)]
+    has_others = (
+        any(function.args.kwarg for function in functions)
+        or (documented.kind == "class" and is_foreign and not constructors)
+        or any("property" in ast.unparse(one) for one in documented.node.decorator_list)
     )
     for item in (block for block in note.parsed.blocks if block.kind == "list_item"):
         if _says_of_what(note.texts, item.first):
@@ -266,32 +278,27 @@ def _listed(
         for name in _DOTTED.findall(match[0]) if match else []:
             if name in own or name == "and":
                 continue
-            near = _near(name, own)
-            if takes_any and not near:
+            near = _near(name, own, 0.85 if has_others else 0.75)
+            if has_others and not near:
                 continue
             hint = f"; is `{near}` meant?" if near else "."
             sentence = f"the list names `{name}`, which `{documented.name}` does not have{hint}"
             yield Problem(path, note.line(item.first), sentence)
 
 
-def _takes_any(documented: Definition, source: Source) -> bool:
-    r"""
-    Whether a function takes arguments of any name, or a class to make it.
-    """
-    constructor = source.definition_named(f"{documented.name}.__init__")
-    made_by = [documented, *([constructor] if constructor else [])]
-    return any(getattr(getattr(one.node, "args", None), "kwarg", None) for one in made_by)
-
-
 def _says_of_what(texts: Sequence[str], first: int) -> bool:
     r"""
-    Whether the line above the list of an item says what it lists, as “Each result has:” does.
+    Whether the line above the list of an item says what it lists, as “Each result has:” does, or is
+    the title of a section of other things than arguments and attributes.
     """
     indent = _indent(texts[first])
     for text in reversed(texts[:first]):
         is_item = text.lstrip().startswith(("* ", "- ", "+ "))
         if not text.strip() or _indent(text) > indent or (_indent(text) == indent and is_item):
             continue
+        section = _SECTION.fullmatch(text.strip())
+        if section:
+            return section[1].lower() not in OF_NAMES
         return text.rstrip().endswith(":")
     return False
 

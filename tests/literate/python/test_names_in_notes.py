@@ -105,6 +105,28 @@ def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> Non
     assert found("`headz = 1`", CODE + result + '    * `d_model`\n    """\n') == []
 
 
+@pytest.mark.parametrize(
+    ("definition", "docstring", "listed"),
+    [
+        ("def g(heads):", ("Args:", "    headz: how many", "    d_ff: wide"), ["headz", "d_ff"]),
+        ("def g(heads):", ("Parameters", "----------", "headz : int", "    How."), ["headz"]),
+        ("def g(heads):", (":param headz: how many",), ["headz"]),
+        # Others than arguments, what is passed on, and what another file may have.
+        ("def g(heads):", ("See Also", "--------", ":func:`headz` : other"), []),
+        ("def g(heads, **others):", ("Args:", "    head: how many", "    d_ff: wide"), ["head"]),
+        ("class G(Other):", ("Args:", "    d_ff: wide"), []),
+        ("@property\ndef g(self):", ("Args:", "    d_ff: wide"), []),
+    ],
+)
+def test_arguments_of_any_style_are_those_of_the_function(
+    definition: str, docstring: tuple[str, ...], listed: list[str]
+) -> None:
+    lines = "\n    ".join(['"""One.', "", *docstring, '"""', "heads = 1"])
+    said = found("", f"{CODE}\n{definition}\n    {lines}\n")
+    names = [one.split("`")[1] for one in said if "the list names" in one]
+    assert names == listed
+
+
 def test_a_document_is_read_in_the_same_way() -> None:
     text = "# A\n\n`d_modle`, `d_model`\n\n```sh\nd_modl\n```\n"
     (problem,) = problems_of_document("docs/a.md", text, known())
