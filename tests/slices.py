@@ -27,10 +27,10 @@ PLACES = {
     "tests/benchmarks/test_gpu.py": ("gpu",),
     "tests/browser/": ("browser-1", "browser-2"),
     "tests/browser_torch/": ("stand-in-1", "stand-in-2"),
-    "tests/labml_nn/": ("lessons",),
     "tests/literate/": ("tool",),
     "tests/literate/test_notebook_runs.py": ("notebooks-1", "notebooks-2", "notebooks-3"),
     "tests/mutants/": ("mutants",),
+    "tests/wrongline/": ("wrongline",),
     "tests/test_engines.py": ("zensical",),
     "tests/test_make.py::test_colab": ("colab",),
     "tests/test_make.py::test_lint": ("lint",),
@@ -38,7 +38,6 @@ PLACES = {
     "tests/test_make.py::test_another_python[python3.13]": ("python3.13",),
     "tests/test_make.py::test_the_oldest_torch": ("oldest",),
     "tests/test_make.py::test_soak": ("soak",),
-    "tests/wrongline/": ("lessons",),
 }
 SLICES = sorted({name for names in PLACES.values() for name in names})
 # What pytest says when no test has run.

@@ -13,7 +13,7 @@ from tests.slices import NOTHING, PLACES, SLICES, slice_of
 def test_what_is_added_goes_to_the_slice_of_its_folder() -> None:
     assert slice_of("tests/test_of_tomorrow.py::test_it") == "rest"
     assert slice_of("tests/of_tomorrow/test_it.py::test_it") == "rest"
-    assert slice_of("tests/labml_nn/test_of_tomorrow.py::test_it") == "lessons"
+    assert slice_of("tests/wrongline/test_of_tomorrow.py::test_it") == "wrongline"
     places = ("tests/browser/test_it.py::test_it", "tests/browser_torch/test_it.py::test_it")
     assert [slice_of(one)[:-2] for one in places] == ["browser", "stand-in"]
 

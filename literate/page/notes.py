@@ -27,6 +27,7 @@ from literate.problems import Problem
 from literate.python.scopes import places
 from literate.reading.notes import ANCHOR, Block, Note, Span, anchors, literal
 from literate.reading.page_source import PageSource
+from literate.reading.plain import seen
 from literate.reading.rows import Row, rows
 from literate.reading.source import Definition, Source
 
