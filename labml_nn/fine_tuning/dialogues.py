@@ -17,7 +17,7 @@ terms:
 Ask a language model “what is the capital of peru?”, and it continues with what follows such a
 question in the texts that it has read. Our small transformer has read [146 facts](facts.py), and
 completes statements such as “the capital of peru is” nearly without a mistake. Asked a question, it
-goes on with *another question* in [0.80](../../results/dialogues.json#values.before.goes_on) of all
+goes on with *another question* in [0.84](../../results/dialogues.json#values.before.goes_on) of all
 cases, as the lists in its text do.
 
 *Supervised fine-tuning* shows it dialogues. Here is one, a token in each column, and below them
@@ -32,7 +32,7 @@ The four *marks* are tokens like the letters. They say whose turn it is, as “R
 do in a play. Of these 14 tokens six count: the answer and its end. The question is there to be read
 and isn't learned, as an actor needs the other's lines and only learns his own. After 80 steps on
 dialogues about half of the facts, the model answers
-[0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) of the questions
+[0.79](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) of the questions
 about the other half correctly.
 
 **In:** dialogues, each a list of messages that say whose they are. **Out:** inputs and targets for
@@ -165,13 +165,14 @@ def example(question_len: int = 7, answer_len: int = 5, batch_size: int = 3) -> 
     ### Measured here
 
     Means of three seeds. Before fine-tuning the model completes
-    [0.995](../../results/dialogues.json#values.before.told) of the statements correctly, and after
+    [0.986](../../results/dialogues.json#values.before.told) of the statements correctly, and after
     a question the right answer follows in
-    [0.17](../../results/dialogues.json#values.before.asked) of all cases.
+    [0.16](../../results/dialogues.json#values.before.asked) of all cases.
 
     [The experiment](dialogue_experiment.py) changes one thing at a time. If the questions count,
-    too, [0.77](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) of
-    the answers are right. If the end of an answer doesn't count,
+    too, [0.72](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) of
+    the answers are right; the seeds differ by more than that. If the end of an answer doesn't
+    count,
     [0](../../results/dialogues.json#tables.changes.the%20end%20doesn%27t%20count.stops) of the
     answers end.
 

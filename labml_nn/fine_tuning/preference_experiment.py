@@ -15,7 +15,7 @@ answers about the other half of the facts: how many are short, and how many are 
 alone](../../results/dialogues.json#tables.preferences)
 
 **What is gained:** almost no answer is a sentence, whatever $\beta$ is. **What is lost:** with
-$\beta = 0.1$ only [0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) of its
+$\beta = 0.1$ only [0.36](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) of its
 likeliest answers are right now. A larger $\beta$ keeps the model closer to its copy, and more
 answers right. ([Why fewer are right, and what to use instead](preference_experiment.py#example).)
 """
@@ -209,7 +209,7 @@ def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
 
     ### Why fewer answers are right
 
-    Before the pairs, [0.87](../../results/dialogues.json#tables.preferences.before.greedy) of the
+    Before the pairs, [0.79](../../results/dialogues.json#tables.preferences.before.greedy) of the
     likeliest answers were right. Look at the log-probabilities of right answers:
 
     [The mean log-probability of both answers about held-out
@@ -220,15 +220,15 @@ def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
 
     In the first ten steps the chosen answers become likelier. From then on *both* fall, and the
     rejected ones faster: with $\beta = 0.1$ their log-probabilities are
-    [−3.6](../../results/dialogues.json#tables.preferences.beta%200.1.chosen) and
-    [−20.9](../../results/dialogues.json#tables.preferences.beta%200.1.rejected) at the end, and
+    [−3.5](../../results/dialogues.json#tables.preferences.beta%200.1.chosen) and
+    [−19.4](../../results/dialogues.json#tables.preferences.beta%200.1.rejected) at the end, and
     were [−2.8](../../results/dialogues.json#tables.preferences.before.chosen) and
-    [−1.8](../../results/dialogues.json#tables.preferences.before.rejected) before. That satisfies
+    [−1.9](../../results/dialogues.json#tables.preferences.before.rejected) before. That satisfies
     the loss, which sees the difference alone. The probability goes to short texts that are wrong. A
     few are answers to other questions, more are no words at all: asked for the capital of croatia,
     a model said “cohia.” With $\beta = 1$ the right short answers end likelier than at the start,
     and still fewer of the likeliest answers are right,
-    [0.58](../../results/dialogues.json#tables.preferences.beta%201.greedy). Our guess is that many
+    [0.55](../../results/dialogues.json#tables.preferences.beta%201.greedy). Our guess is that many
     of the right ones had been sentences, and that a part of what these lost went to wrong short
     texts. In larger models both fall as well ([Razin et al.
     2024](https://arxiv.org/abs/2410.08847), [Pal et al. 2024](https://arxiv.org/abs/2402.13228)).
@@ -237,9 +237,9 @@ def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
 
     DPO itself. These are entries of [a list](../../docs/what_did_not_help.md) of such things. As
     many steps of [plain fine-tuning](dialogue_experiment.py) on the chosen answers alone make
-    [0.95](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.short) of the
+    [0.94](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.short) of the
     answers short and leave
-    [0.74](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy) right.
+    [0.77](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy) right.
     Where the wanted answer can be written down, that is enough. Pairs are for what can be judged
     but not written.
 

@@ -31,8 +31,8 @@ rejected one*.
 It also falls if both get worse. Let chosen go to −5 and rejected to −9: the margin is 0.4, and the
 loss 0.513, lower still. That is what happens here. After 40 steps on pairs all answers of our
 [fine-tuned model](dialogue_experiment.py) are short, as wanted, but of its likeliest answers only
-[0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) are right, and
-[0.87](../../results/dialogues.json#tables.preferences.before.greedy) were.
+[0.36](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) are right, and
+[0.79](../../results/dialogues.json#tables.preferences.before.greedy) were.
 
 **In:** a question with two answers, the *chosen* one and the *rejected* one, and a frozen copy of
 the model. **Out:** a loss.
@@ -189,11 +189,11 @@ def example(n_pairs: int = 3, seq_len: int = 5, n_vocab: int = 7) -> tuple[Tenso
     ### Measured here
 
     Our model gives short answers, “lima.”, and sentences, “the capital of peru is lima.”: at first
-    [0.45](../../results/dialogues.json#tables.preferences.before.short) of its drawn answers are
+    [0.47](../../results/dialogues.json#tables.preferences.before.short) of its drawn answers are
     short, and after 40 steps on pairs
     [1.00](../../results/dialogues.json#tables.preferences.beta%200.1.short). Plain fine-tuning on
     the short answers does less harm than the pairs:
-    [0.74](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy) of the
+    [0.77](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy) of the
     likeliest answers stay right. Pairs are for what can be judged and not written.
     [The experiment](preference_experiment.py) looks into it.
 
