@@ -357,7 +357,7 @@ RUN_ALL = """async ([program, sources, paths]) => {
     const worker = new Worker(program + '/worker.js', { type: 'module' });
     const answer = kinds => new Promise((resolve, reject) => worker.onmessage = ({ data }) =>
         kinds.includes(data.kind) ? resolve(data) : data.kind === 'failed' && reject(data.message));
-    worker.postMessage({ kind: 'start', sources, files: index.files, wanted: index.package,
+    worker.postMessage({ kind: 'start', sources, files: index.files, wanted: index.packages,
         first: [...new Set(paths.flatMap(path => index.first[path]))] });
     await answer(['ready']);
     const found = {};

@@ -7,7 +7,7 @@ from tests.browser.conftest import MHA, barriers
 QUESTION = "details.question:has(.answers, .task-list)"
 WRONG = "Without it, the exponentials of the softmax overflow."
 BECAUSE = "The softmax subtracts the largest score first."
-RIGHT = "The sum of more products varies more, and one key would get nearly all weight."
+RIGHT = "The sum of more products varies more, and one key would get most of the weight."
 
 
 def test_an_answer_is_judged_with_its_reason(mha: Page) -> None:

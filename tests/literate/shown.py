@@ -30,7 +30,7 @@ ATTRIBUTES = set(
     "xmlns preserveaspectratio display mathvariant stretchy fence separator accent "
     "linebreak lspace rspace columnalign rowspacing columnspacing mathsize minsize maxsize "
     "scriptlevel displaystyle mathcolor accentunder depth voffset rowlines columnlines notation "
-    "symmetric".split()
+    "symmetric mathbackground".split()
 )
 
 

@@ -229,6 +229,7 @@ def test_every_example_has_tensors_whose_shapes_are_shown(expected: dict[str, st
         "labml_nn/basics/byte_pairs.py",
         "labml_nn/course/experiment.py",
         "labml_nn/training/run_progress.py",
+        "labml_nn/transformers/mistakes/attention_tests.py",
         "labml_nn/transformers/mistakes/experiment.py",
     }
 

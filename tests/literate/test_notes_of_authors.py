@@ -223,7 +223,8 @@ def test_arguments_of_each_style_are_lists(site: Path) -> None:
     assert numpy.texts(".//strong") == ["Attributes", "See Also", "References"]
     assert numpy.texts(".//li/code") == ["a", "b"]
     assert numpy.texts(".//li/em") == ["int", "array, shape (n, m)"]
-    assert numpy.texts(".//h2") == []
+    # The name of the definition, and no underlined title.
+    assert numpy.texts(".//h2") == ["K¶"]
     assert sphinx.texts(".//strong") == ["Arguments", "Returns"]
     assert sphinx.texts(".//li") == ["x: the first"]
     assert below.texts(".//li") == ["one", "two"]
