@@ -299,14 +299,12 @@ def example(
     ??? question "Train it yourself. Which names lose their answer under a window?"
         It takes a minute. Then ask for each name, with eight other tokens between it and `<begin>`.
 
-        ```python
-        from labml_nn.training import loop
-        from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+            from labml_nn.training import loop
+            from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
-        model = AutoregressiveTransformer(1 + 16 + 16 * 4, 64, 1, 1, 256, seq_len=32)
-        loop.train(model, lambda step: lookups(32, 32), [loop.adamw(model)], 1000)
-        model.mask = sink_mask(32, window=8, n_sinks=0)
-        ```
+            model = AutoregressiveTransformer(1 + 16 + 16 * 4, 64, 1, 1, 256, seq_len=32)
+            loop.train(model, lambda step: lookups(32, 32), [loop.adamw(model)], 1000)
+            model.mask = sink_mask(32, window=8, n_sinks=0)
 
     ??? question "A window of 3 and one sink: which positions are held after ten tokens?"
         Position 0, and the last three: 7, 8 and 9.
