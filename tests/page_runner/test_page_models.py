@@ -21,7 +21,7 @@ from labml_nn.training.loop import evaluate
 from labml_nn.training.trained import load
 from literate import settings, site
 from literate.page.katex import program
-from literate.reading.python_files import uri
+from literate.reading.python_files import uri as uri_of
 from page_runner.build import ASSETS, PageModels
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +35,7 @@ RECORD = json.loads((ROOT / PAGE_MODELS["record"]).read_text("utf-8"))["values"]
 
 def place(page: str) -> str:
     r"""Where the graph of a page is on the site, without its ending."""
-    address = uri(page.partition("/")[2], settings.load(ROOT).sources["labml_nn"])
+    address = uri_of(page.partition("/")[2], settings.load(ROOT).sources["labml_nn"])
     return f"{address.removesuffix('.md')}/live"
 
 
