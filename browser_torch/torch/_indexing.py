@@ -584,7 +584,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     r"""A copy with the elements of a source, one after another, where a mask holds."""
     check_mask(mask)
     shape = broadcast(input.shape, mask.shape)
-    out, mask = input.expand(shape).clone(), mask.expand(shape)
+    out = input.expand(shape).clone()
+    mask = mask.expand(shape)
     count = int(mask.sum())
     if count > source.numel():
         raise RuntimeError("masked_scatter: expected source to have enough elements")

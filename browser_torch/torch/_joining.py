@@ -247,7 +247,8 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     r"""Matrices with these diagonals, along two new axes."""
     axes = len(input.shape) + 1
-    first, second = wrap_axis(dim1, axes), wrap_axis(dim2, axes)
+    first = wrap_axis(dim1, axes)
+    second = wrap_axis(dim2, axes)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if (first, second) != (axes - 2, axes - 1):

@@ -430,11 +430,13 @@ def _slope_with_zeros(input: Tensor, gradient: Tensor, axis: int) -> Tensor:
     r"""The gradient of running products, place by place: nothing is divided by 0."""
     from torch._joining import stack
 
-    parts, given = input.unbind(axis), gradient.unbind(axis)
+    parts = input.unbind(axis)
+    given = gradient.unbind(axis)
     before = filled(parts[0].shape, 1, input.dtype)
     slopes = []
     for place in range(len(parts)):
-        product, total = before, filled(parts[0].shape, 0, gradient.dtype)
+        product = before
+        total = filled(parts[0].shape, 0, gradient.dtype)
         for later in range(place, len(parts)):
             product = product * parts[later] if later > place else product
             total = total + given[later] * product

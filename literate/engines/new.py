@@ -86,7 +86,8 @@ def with_example(settings: Settings, path: str) -> str:
         text,
         count=1,
     )
-    before, after = tomllib.loads(text), tomllib.loads(added)
+    before = tomllib.loads(text)
+    after = tomllib.loads(added)
     before["tool"]["literate"]["examples"] = [path]
     return added if before == after else ""
 

@@ -163,7 +163,8 @@ class Notes:
             rest = note.part(block.last)
             return f"{anchor}{heading}\n\n", block.level, rest
         if row.documents in self.source.once(named):
-            level, name = 2 + row.documents.depth, row.documents.name
+            level = 2 + row.documents.depth
+            name = row.documents.name
             words = CODE.plain(literal(name.rpartition(".")[2]))
             return f"{CODE.heading(level, html.escape(name), words)}\n\n", level, note
         return "", 0, note

@@ -133,7 +133,8 @@ def _item(number: int, note: Note, item: Block) -> Item:
     for block in inside.blocks:
         if block.link and block.link.title == "program":
             texts[block.first : block.last] = [""] * (block.last - block.first)
-            program, line = block.link.text, whole.line(block.first)
+            program = block.link.text
+            line = whole.line(block.first)
     title, target = "", ""
     if inside.targets:
         link = inside.targets[0]

@@ -192,7 +192,8 @@ def _unnumbered(tex: str) -> str:
     match = _ENVIRONMENT.match(tex.lstrip())
     if match is None or not match["plain"]:
         return tex
-    name, plain = match["name"], match["plain"]
+    name = match["name"]
+    plain = match["plain"]
     for mark in ("begin", "end"):
         tex = tex.replace(rf"\{mark}{{{name}}}", rf"\{mark}{{{plain}*}}")
     return "\n".join(line for line in _LABEL.sub("", tex).split("\n") if line.strip())

@@ -80,7 +80,8 @@ class Note:
 
         They keep their lines.
         """
-        texts, numbers = self.texts[begin:end], self.numbers[begin:end]
+        texts = self.texts[begin:end]
+        numbers = self.numbers[begin:end]
         return Note(self.kind, self.line(begin), texts, numbers)
 
     @cached_property

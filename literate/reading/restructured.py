@@ -272,7 +272,8 @@ def fenced(lines: Sequence[TextLine], language: str) -> list[TextLine]:
     if not lines:
         return []
     mark = "~~~~" if any("```" in line.text for line in lines) else "```"
-    first, last = lines[0].at, lines[-1].at
+    first = lines[0].at
+    last = lines[-1].at
     return [TextLine(f"{mark}{language}", first), *lines, TextLine(mark, last)]
 
 
@@ -338,7 +339,8 @@ def _directive(lines: Sequence[TextLine], at: int) -> _Made:
     if match is None:
         return None
     inside, end = body(lines, at + 1, lines[at].indent)
-    name, said = match["name"].rpartition(":")[2], (match["said"] or "").strip()
+    name = match["name"].rpartition(":")[2]
+    said = (match["said"] or "").strip()
     first = [TextLine(said, lines[at].at)] if said else []
     while inside and _OPTION.match(inside[0].text):
         inside = inside[1:]
@@ -357,7 +359,8 @@ def _directive(lines: Sequence[TextLine], at: int) -> _Made:
     elif name in _BOXES:
         title = _TITLES.get(name, name.capitalize())
         if name in ("admonition", "topic") and said:
-            title, first = said.replace('"', "'"), []
+            title = said.replace('"', "'")
+            first = []
         opening = f'!!! {_BOXES[name]} "{title}"'
         inner = indented(blocks([*first, *inside]), "    ")
         made = [TextLine(opening, lines[at].at), TextLine("", lines[at].at), *inner]
@@ -376,7 +379,8 @@ def _formula(lines: Sequence[TextLine]) -> list[TextLine]:
     if not lines:
         return []
     tex = "\n".join(line.text for line in lines)
-    first, last = lines[0].at, lines[-1].at
+    first = lines[0].at
+    last = lines[-1].at
     is_aligned = ("&" in tex or "\\\\" in tex) and r"\begin" not in tex
     opening = [r"\begin{aligned}"] if is_aligned else []
     closing = [r"\end{aligned}"] if is_aligned else []

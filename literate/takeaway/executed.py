@@ -121,7 +121,8 @@ def _joined(built: str, ran: NotebookNode, told: Mapping[str, str]) -> str:
     """
     notebook = nbformat.reads(built, as_version=4)
     for cell, done in zip(_code(notebook), _code(ran), strict=True):
-        cell.outputs, cell.execution_count = done.outputs, done.execution_count
+        cell.outputs = done.outputs
+        cell.execution_count = done.execution_count
     sentence = (
         f"The outputs below are those of `{COMMAND}` on {told['made']}, {told['machine']}. "
         "Run a cell, and yours take their place."

@@ -193,7 +193,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
     if input.dtype.name == "bool":
         raise NotImplementedError("Bool inputs not supported for hardtanh")
     if input.dtype.kind < FLOATING:
-        min_val, max_val = int(min_val), int(max_val)
+        min_val = int(min_val)
+        max_val = int(max_val)
     out = alias_of(input).clamp(min_val, max_val)
 
     def backward(gradient: Tensor) -> tuple[Tensor]:

@@ -136,14 +136,17 @@ def multi_head_attention_forward(
     def heads(one: Tensor) -> Tensor:
         return one.reshape(one.shape[0], batch_size, num_heads, head_dim).permute(1, 2, 0, 3)
 
-    q, k, v = heads(q), heads(k), heads(v)
+    q = heads(q)
+    k = heads(k)
+    v = heads(v)
     if static_k is not None:
         k = static_k.view(batch_size, num_heads, *static_k.shape[1:])
     if static_v is not None:
         v = static_v.view(batch_size, num_heads, *static_v.shape[1:])
     if add_zero_attn:
         zeros = filled((batch_size, num_heads, 1, head_dim), 0, q.dtype)
-        k, v = cat([k, zeros], 2), cat([v, zeros], 2)
+        k = cat([k, zeros], 2)
+        v = cat([v, zeros], 2)
     scores = q @ k.transpose(-2, -1) / math.sqrt(head_dim)
     # Keys that were added at the end are seen by all.
     for mask in (attn_mask, key_padding_mask):

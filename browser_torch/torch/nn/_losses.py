@@ -54,7 +54,8 @@ def nll_loss(
     input, weight = in_single_precision(input, weight)
     reduction = _named(size_average, reduce, reduction)
     if len(input.shape) == 1:
-        input, target = input.unsqueeze(0), target.unsqueeze(0)
+        input = input.unsqueeze(0)
+        target = target.unsqueeze(0)
         losses = nll_loss(input, target, weight, None, ignore_index, None, reduction)
         return losses.squeeze(0) if reduction == "none" else losses
     if len(input.shape) > 2:
@@ -134,7 +135,8 @@ def cross_entropy(
 
 
 def _check_targets(input: Tensor, target: Tensor) -> None:
-    axes, given = len(input.shape), len(target.shape)
+    axes = len(input.shape)
+    given = len(target.shape)
     if not axes:
         raise RuntimeError("Dimension out of range: cross_entropy needs scores of classes")
     if axes == 1 and given == 1 and target.shape[0] != 1:
@@ -274,7 +276,8 @@ def binary_cross_entropy(
     seen = input.detach()
     if seen.numel() and not bool(((seen >= 0) & (seen <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    yes, no = input.log().clamp(min=-100), (1 - input).log().clamp(min=-100)
+    yes = input.log().clamp(min=-100)
+    no = (1 - input).log().clamp(min=-100)
     losses = -(target * yes + (1 - target) * no)
     losses = losses if weight is None else losses * weight
     return _reduced(losses, _named(size_average, reduce, reduction))
@@ -545,7 +548,8 @@ def multilabel_soft_margin_loss(
 ) -> Tensor:
     r"""Minus the log-probabilities of yes or no, of all classes."""
     rest = (-input.abs()).exp().log1p()
-    yes, no = input.clamp(max=0) - rest, (-input).clamp(max=0) - rest
+    yes = input.clamp(max=0) - rest
+    no = (-input).clamp(max=0) - rest
     losses = -(target * yes + (1 - target) * no)
     losses = (losses if weight is None else losses * weight).mean(-1)
     return _reduced(losses, _named(size_average, reduce, reduction))
@@ -604,7 +608,8 @@ def triplet_margin_with_distance_loss(
         return (a - b + 1e-6).norm(2, -1)
 
     distance = distance_function or usual
-    near, far = distance(anchor, positive), distance(anchor, negative)
+    near = distance(anchor, positive)
+    far = distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
     return _reduced((margin + near - far).clamp(min=0), reduction)
@@ -726,7 +731,8 @@ def _stretched(log_probs: Tensor, text: list[int], blank: int) -> Tensor:
     first = scores[0, :2]
     paths = cat([first, never.expand(len(labels) - first.numel())])
     for row in scores[1:]:
-        one, two = cat([never, paths[:-1]]), cat([never, never, paths[:-2]])[: len(labels)]
+        one = cat([never, paths[:-1]])
+        two = cat([never, never, paths[:-2]])[: len(labels)]
         two = where(tensor(skips), two, -math.inf)
         ways = stack([paths, one, two])
         # Where there is no way at all, the largest is minus infinity.

@@ -22,14 +22,17 @@ def _normalised(input: Tensor, length: int, eps: float, centred: int) -> Tensor:
     def flat(one: Tensor) -> Tensor:
         return view_of(one, (rows, length), (length, 1), one._offset)
 
-    out, mean, factor = new(input.shape, d), new((rows,), d), new((rows,), d)
+    out = new(input.shape, d)
+    mean = new((rows,), d)
+    factor = new((rows,), d)
     numbers = (bits(float(eps)), centred)
     run(Operation.NORMALISE, numbers, flat(out), flat(source), mean, factor)
 
     def backward(gradient: Tensor, y: Tensor) -> tuple[Tensor]:
         if Mode.grad:
             return (_normalised_slowly(gradient, y, factor, length, centred),)
-        gradient, back = contiguous(gradient), new(input.shape, d)
+        gradient = contiguous(gradient)
+        back = new(input.shape, d)
         run(Operation.NORMALISE_BACKWARD, (centred,), flat(back), flat(y), flat(gradient), factor)
         return (back,)
 
@@ -152,13 +155,15 @@ def batch_norm(
     shape = [input.shape[1], *[1] * (len(input.shape) - 2)]
     if training:
         axes = [0, *range(2, len(input.shape))]
-        mean, var = input.mean(axes), input.var(axes, correction=0)
+        mean = input.mean(axes)
+        var = input.var(axes, correction=0)
         if running_mean is not None and running_var is not None:
             count = input.numel() / max(1, input.shape[1])
             running_mean.lerp_(mean.detach(), momentum)
             running_var.lerp_(var.detach() * (count / (count - 1)), momentum)
     else:
-        mean, var = running_mean, running_var
+        mean = running_mean
+        var = running_var
     out = (input - mean.view(shape)) * (var.view(shape) + eps).rsqrt()
     return _scaled(out, weight, bias)
 
@@ -185,7 +190,8 @@ def instance_norm(
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     axes = [*range(2, len(input.shape))]
-    mean, var = input.mean(axes, keepdim=True), input.var(axes, correction=0, keepdim=True)
+    mean = input.mean(axes, keepdim=True)
+    var = input.var(axes, correction=0, keepdim=True)
     if running_mean is not None and running_var is not None:
         count = math.prod(input.shape[2:])
         unbiased = var.detach() * (count / max(1, count - 1))

@@ -21,7 +21,8 @@ class _Function(Module):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__()
-        names, kind = [*self.arguments], type(self).__name__
+        names = [*self.arguments]
+        kind = type(self).__name__
         if len(args) > len(names):
             raise TypeError(
                 f"{kind}.__init__() takes at most {len(names) + 1} positional arguments but "
@@ -83,20 +84,23 @@ def _module(
 
 
 # Nonlinearities
-ReLU, SiLU = _module("ReLU", "relu", **INPLACE), _module("SiLU", "silu", **INPLACE)
-ReLU6, Mish = _module("ReLU6", "relu6", **INPLACE), _module("Mish", "mish", **INPLACE)
+ReLU = _module("ReLU", "relu", **INPLACE)
+SiLU = _module("SiLU", "silu", **INPLACE)
+ReLU6 = _module("ReLU6", "relu6", **INPLACE)
+Mish = _module("Mish", "mish", **INPLACE)
 Hardswish = _module("Hardswish", "hardswish", "", **INPLACE)
 Hardsigmoid = _module("Hardsigmoid", "hardsigmoid", "", **INPLACE)
 SELU = _module("SELU", "selu", **INPLACE)
-ELU, CELU = (
-    _module("ELU", "elu", alpha=1.0, **INPLACE),
-    _module("CELU", "celu", alpha=1.0, **INPLACE),
-)
+ELU = _module("ELU", "elu", alpha=1.0, **INPLACE)
+CELU = _module("CELU", "celu", alpha=1.0, **INPLACE)
 LeakyReLU = _module("LeakyReLU", "leaky_relu", negative_slope=0.01, **INPLACE)
 Hardtanh = _module("Hardtanh", "hardtanh", min_val=-1.0, max_val=1.0, **INPLACE)
-GELU, GLU = _module("GELU", "gelu", approximate="none"), _module("GLU", "glu", dim=-1)
-Tanh, Sigmoid = _module("Tanh", "tanh"), _module("Sigmoid", "sigmoid")
-Tanhshrink, Softsign = _module("Tanhshrink", "tanhshrink"), _module("Softsign", "softsign")
+GELU = _module("GELU", "gelu", approximate="none")
+GLU = _module("GLU", "glu", dim=-1)
+Tanh = _module("Tanh", "tanh")
+Sigmoid = _module("Sigmoid", "sigmoid")
+Tanhshrink = _module("Tanhshrink", "tanhshrink")
+Softsign = _module("Softsign", "softsign")
 LogSigmoid = _module("LogSigmoid", "logsigmoid")
 Softplus = _module("Softplus", "softplus", beta=1.0, threshold=20.0)
 
@@ -170,7 +174,8 @@ NLLLoss = _module(
     reduce=None,
     reduction="mean",
 )
-MSELoss, L1Loss = _module("MSELoss", "mse_loss", **LOSS), _module("L1Loss", "l1_loss", **LOSS)
+MSELoss = _module("MSELoss", "mse_loss", **LOSS)
+L1Loss = _module("L1Loss", "l1_loss", **LOSS)
 BCELoss = _module("BCELoss", "binary_cross_entropy", "", weight=None, **LOSS)
 BCEWithLogitsLoss = _module(
     "BCEWithLogitsLoss",
@@ -389,7 +394,8 @@ class LocalResponseNorm(
 class _Pad(_Function):
     r"""More at the ends of the last axes."""
 
-    mode, axes = "constant", 1
+    mode = "constant"
+    axes = 1
 
     def check(self) -> None:
         r"""One number for each end."""
@@ -432,7 +438,9 @@ class Upsample(Module):
         recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
-        self.size, self.mode, self.align_corners = size, mode, align_corners
+        self.size = size
+        self.mode = mode
+        self.align_corners = align_corners
         if isinstance(scale_factor, tuple):
             self.scale_factor: Any = tuple(float(one) for one in scale_factor)
         else:
@@ -512,7 +520,8 @@ class Flatten(Module):
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
-        self.start_dim, self.end_dim = start_dim, end_dim
+        self.start_dim = start_dim
+        self.end_dim = end_dim
 
     def forward(self, input: Tensor) -> Tensor:
         r"""With fewer axes."""
@@ -528,7 +537,8 @@ class Unflatten(Module):
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
-        self.dim, self.unflattened_size = dim, unflattened_size
+        self.dim = dim
+        self.unflattened_size = unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
         r"""With more axes."""

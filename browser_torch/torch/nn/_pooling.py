@@ -52,7 +52,8 @@ def _settings(
     kernels = numbers(kernel_size, axes, "kernel_size")
     empty = stride is None or isinstance(stride, (list, tuple)) and not stride
     strides = kernels if empty else numbers(stride, axes, "stride")
-    paddings, dilations = numbers(padding, axes, "padding"), numbers(dilation, axes, "dilation")
+    paddings = numbers(padding, axes, "padding")
+    dilations = numbers(dilation, axes, "dilation")
     if min(strides) <= 0:
         raise RuntimeError("stride should not be zero")
     if min(kernels) <= 0:
@@ -76,7 +77,8 @@ def _largest(input: Tensor, places: list[Places]) -> tuple[Tensor, Tensor]:
     first = len(input.shape) - axes
     sizes = input.shape[first:]
     with no_grad():
-        seen, at = input, arange(math.prod(sizes)).view(sizes)
+        seen = input
+        at = arange(math.prod(sizes)).view(sizes)
         for axis, lists in enumerate(places):
             flat = tensor([place for one in lists for place in one], dtype=int64)
             # Along each axis: windows, and the places in a window behind it.
@@ -123,7 +125,8 @@ def _max_pool(axes: int, always: bool) -> Callable[..., Any]:
             places.append(_filled_up([[at for at in one if 0 <= at < size] for one in ranges]))
         values, indices = _largest(images, places)
         if len(input.shape) == axes + 1:
-            values, indices = values.squeeze(0), indices.squeeze(0)
+            values = values.squeeze(0)
+            indices = indices.squeeze(0)
         return (values, indices) if always or return_indices else values
 
     pool.__name__ = f"max_pool{axes}d" + "_with_indices" * always
@@ -292,7 +295,8 @@ def _adaptive_max_pool(axes: int, always: bool) -> Callable[..., Any]:
         places = [_filled_up(_adaptive(size, count)) for size, count in pairs]
         values, indices = _largest(images, places)
         if len(input.shape) == axes + 1:
-            values, indices = values.squeeze(0), indices.squeeze(0)
+            values = values.squeeze(0)
+            indices = indices.squeeze(0)
         return (values, indices) if always or return_indices else values
 
     pool.__name__ = f"adaptive_max_pool{axes}d" + "_with_indices" * always
@@ -334,7 +338,8 @@ def _max_unpool(axes: int) -> Callable[..., Tensor]:
             sizes = [(size - 1) * s - 2 * p + k for size, k, s, p in steps]
         else:
             sizes = [*output_size][-axes:]
-        lead, count = input.shape[: len(input.shape) - axes], math.prod(sizes)
+        lead = input.shape[: len(input.shape) - axes]
+        count = math.prod(sizes)
         flat = indices.flatten(-axes)
         if flat.numel() and not 0 <= int(flat.min()) <= int(flat.max()) < count:
             raise RuntimeError(f"found an invalid max index: {int(flat.max())} (of {count} places)")
@@ -364,7 +369,8 @@ def _fractional_max_pool(axes: int, always: bool) -> Callable[..., Any]:
                 "output_ratio"
             )
         images = _with_batch(input, axes, "fractional_max_pool")
-        sizes, kernels = images.shape[2:], numbers(kernel_size, axes, "kernel_size")
+        sizes = images.shape[2:]
+        kernels = numbers(kernel_size, axes, "kernel_size")
         if output_size is None:
             ratios = output_ratio
             if isinstance(ratios, (int, float)):
@@ -387,7 +393,8 @@ def _fractional_max_pool(axes: int, always: bool) -> Callable[..., Any]:
             rows.append([stack([one[part] for one in channels]) for part in (0, 1)])
         values, indices = (stack([one[part] for one in rows]) for part in (0, 1))
         if len(input.shape) == axes + 1:
-            values, indices = values.squeeze(0), indices.squeeze(0)
+            values = values.squeeze(0)
+            indices = indices.squeeze(0)
         return (values, indices) if always or return_indices else values
 
     pool.__name__ = f"fractional_max_pool{axes}d" + "_with_indices" * always

@@ -186,7 +186,8 @@ def grid_sample(
 ) -> Tensor:
     r"""The values of images at places that go from -1 to 1, between the pixels if need be."""
     _check_grid(input, grid, mode, padding_mode)
-    sizes, aligned = input.shape[2:], bool(align_corners)
+    sizes = input.shape[2:]
+    aligned = bool(align_corners)
     # The last axis of the grid begins with the last axis of the image.
     places = [
         ((one + 1) / 2 * (size - 1)) if aligned else ((one + 1) * size - 1) / 2

@@ -81,7 +81,9 @@ def _pad_from_inside(input: Tensor, pad: Any, mode: str) -> Tensor:
     out = input
     for place in range(0, len(pad), 2):
         axis = len(input.shape) - 1 - place // 2
-        size, before, after = out.shape[axis], pad[place], pad[place + 1]
+        size = out.shape[axis]
+        before = pad[place]
+        after = pad[place + 1]
         if mode == "reflect" and max(before, after) >= size:
             raise RuntimeError(
                 "Padding size should be less than the corresponding input dimension, but got: "
@@ -99,7 +101,8 @@ def _pad_from_inside(input: Tensor, pad: Any, mode: str) -> Tensor:
             places = places.clamp(0, size - 1)
         elif mode == "circular":
             # What is taken away isn't repeated.
-            first, last = max(0, -before), size - max(0, -after)
+            first = max(0, -before)
+            last = size - max(0, -after)
             places = first + (places - first) % (last - first)
         else:
             period = max(1, 2 * (size - 1))
@@ -197,14 +200,16 @@ def _products(images: Tensor, weight: Tensor, strides: Any, dilations: Any, grou
     r"""Each window times the weights."""
     axes = len(weight.shape) - 2
     for axis, apart in enumerate(dilations):
-        size, reach = images.shape[2 + axis], apart * (weight.shape[2 + axis] - 1) + 1
+        size = images.shape[2 + axis]
+        reach = apart * (weight.shape[2 + axis] - 1) + 1
         if size < reach:
             raise RuntimeError(
                 f"Calculated padded input size per channel: ({size}). Kernel size: ({reach}). "
                 "Kernel size can't be greater than actual input size"
             )
     seen = windows(images, tuple(weight.shape[2:]), strides, dilations)
-    places, inside = "xyz"[:axes], "uvw"[:axes]
+    places = "xyz"[:axes]
+    inside = "uvw"[:axes]
     return einsum(
         f"bgc{places}{inside},goc{inside}->bgo{places}",
         seen.unflatten(1, (groups, images.shape[1] // groups)),
@@ -275,7 +280,8 @@ def _transposed_convolution(axes: int) -> Callable[..., Tensor]:
         )
         ends: list[int] = []
         for axis in range(axes):
-            step, size = strides[axis], images.shape[2 + axis]
+            step = strides[axis]
+            size = images.shape[2 + axis]
             if more[axis] >= max(step, dilations[axis]):
                 raise RuntimeError(
                     "output padding must be smaller than either stride or dilation, but got "

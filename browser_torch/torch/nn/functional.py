@@ -242,7 +242,8 @@ def embedding_bag(
         )
     ends = [*starts[1:], count]
     if include_last_offset:
-        starts, ends = starts[:-1], ends[:-1]
+        starts = starts[:-1]
+        ends = ends[:-1]
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.shape[0]
     places = input.reshape(-1)

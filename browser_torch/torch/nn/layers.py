@@ -77,7 +77,8 @@ class Bilinear(Module):
         super().__init__()
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got {in1_features}")
-        self.in1_features, self.in2_features = in1_features, in2_features
+        self.in1_features = in1_features
+        self.in2_features = in2_features
         self.out_features = out_features
         shape = (out_features, in1_features, in2_features)
         self.weight = Parameter(empty(*shape, dtype=dtype, device=device))
@@ -128,8 +129,11 @@ class Embedding(Module):
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError("Padding_idx must be within num_embeddings")
             padding_idx %= num_embeddings
-        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
-        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self.padding_idx = padding_idx
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
         if _weight is None:
             made = empty(num_embeddings, embedding_dim, dtype=dtype, device=device)
             self.weight = Parameter(made, requires_grad=not _freeze)
@@ -191,8 +195,11 @@ class EmbeddingBag(Module):
     ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.max_norm, self.norm_type, self.mode = max_norm, norm_type, mode
-        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.mode = mode
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
         self.include_last_offset = include_last_offset
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
         if _weight is None:
@@ -328,7 +335,9 @@ class GroupNorm(Module):
             raise ValueError(
                 f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
             )
-        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
         self.affine = affine
         weight = Parameter(ones(num_channels, dtype=dtype)) if affine else None
         self.register_parameter("weight", weight)
@@ -368,7 +377,9 @@ class _ChannelNorm(Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
         self.affine = self.affine_as_usual if affine is None else affine
         tracks = self.tracks_as_usual if track_running_stats is None else track_running_stats
         self.track_running_stats = tracks
@@ -503,7 +514,8 @@ class PReLU(Module):
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
-        self.num_parameters, self.init = num_parameters, init
+        self.num_parameters = num_parameters
+        self.init = init
         self.weight = Parameter(full((num_parameters,), float(init), dtype=dtype))
 
     def forward(self, input: Tensor) -> Tensor:
@@ -547,7 +559,9 @@ class _Convolution(Module):
                 "padding_mode must be one of ['zeros', 'reflect', 'replicate', 'circular'], but "
                 f"got padding_mode='{padding_mode}'"
             )
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.groups = groups
         self.kernel_size, self.stride, self.dilation, self.output_padding = (
             self.of_axes(one) for one in (kernel_size, stride, dilation, output_padding)
         )
@@ -560,9 +574,11 @@ class _Convolution(Module):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         self.padding = padding if isinstance(padding, str) else self.of_axes(padding)
         self.padding_mode = padding_mode
-        first, second = out_channels, in_channels // groups
+        first = out_channels
+        second = in_channels // groups
         if self.transposed:
-            first, second = in_channels, out_channels // groups
+            first = in_channels
+            second = out_channels // groups
         self.weight = Parameter(empty(first, second, *self.kernel_size, dtype=dtype, device=device))
         shift = Parameter(empty(out_channels, dtype=dtype)) if bias else None
         self.register_parameter("bias", shift)
@@ -598,7 +614,8 @@ class _Convolution(Module):
         convolve = getattr(functional, f"conv{self.axes}d")
         padding = self.padding
         if self.padding_mode != "zeros":
-            input, padding = functional.pad(input, self.around(), self.padding_mode), 0
+            input = functional.pad(input, self.around(), self.padding_mode)
+            padding = 0
         return convolve(
             input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )

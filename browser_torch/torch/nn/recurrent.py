@@ -70,9 +70,14 @@ class RNNBase(Module):
             )
         if not 0 <= proj_size < hidden_size:
             raise ValueError("proj_size has to be smaller than hidden_size")
-        self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
-        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
-        self.bidirectional, self.proj_size = bidirectional, proj_size
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
         gates = GATES[self.mode] * hidden_size
         for layer in range(num_layers):
             for suffix in self.suffixes(layer):
@@ -153,7 +158,8 @@ class RNNBase(Module):
 
     def first_states(self, input: Tensor, hx: Any, single: bool) -> tuple[Tensor, Tensor | None]:
         r"""The states before the first place: zeros, if none are given."""
-        count, batch_size = self.num_layers * self.directions, input.shape[1]
+        count = self.num_layers * self.directions
+        batch_size = input.shape[1]
         widths = [self.width, self.hidden_size][: 2 if self.mode == "LSTM" else 1]
         shapes = [(count, batch_size, width) for width in widths]
         if hx is None:
@@ -171,7 +177,8 @@ class RNNBase(Module):
     ) -> tuple[Tensor, Tensor, Any]:
         r"""One layer in one direction: all its states, the last one, and the last cell."""
         own = self._parameters
-        weight, bias = own[f"weight_hh_{suffix}"], own.get(f"bias_hh_{suffix}")
+        weight = own[f"weight_hh_{suffix}"]
+        bias = own.get(f"bias_hh_{suffix}")
         # What comes from the input is one product for all places.
         given = functional.linear(input, own[f"weight_ih_{suffix}"], own.get(f"bias_ih_{suffix}"))
         backwards = suffix.endswith("reverse")
@@ -248,7 +255,9 @@ class _Cell(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
         gates = GATES[self.mode] * hidden_size
         self.weight_ih = Parameter(empty(gates, input_size, dtype=dtype, device=device))
         self.weight_hh = Parameter(empty(gates, hidden_size, dtype=dtype, device=device))

@@ -111,7 +111,8 @@ class _Layer(Module):
     def sublayers(self, x: Tensor, steps: list[Callable[[Tensor], Tensor]]) -> Tensor:
         r"""Each step, dropout, the sum with what came in, and its norm: before or after."""
         for number, step in enumerate(steps, 1):
-            norm, dropout = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
+            norm = getattr(self, f"norm{number}")
+            dropout = getattr(self, f"dropout{number}")
             if self.norm_first:
                 x = x + dropout(step(norm(x)))
             else:
@@ -184,7 +185,8 @@ class TransformerEncoder(Module):
     ) -> None:
         super().__init__()
         self.layers = _copies(encoder_layer, num_layers)
-        self.num_layers, self.norm = num_layers, norm
+        self.num_layers = num_layers
+        self.norm = norm
 
     def forward(
         self,
@@ -213,7 +215,8 @@ class TransformerDecoder(Module):
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
         self.layers = _copies(decoder_layer, num_layers)
-        self.num_layers, self.norm = num_layers, norm
+        self.num_layers = num_layers
+        self.norm = norm
 
     def forward(
         self,
@@ -285,7 +288,9 @@ class Transformer(Module):
         for weight in self.parameters():
             if len(weight.shape) > 1:
                 init.xavier_uniform_(weight)
-        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
 
     def forward(
         self,
