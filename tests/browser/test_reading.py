@@ -128,10 +128,12 @@ def test_notes_come_on_demand_for_who_wants_the_code_first_and_stay_so(
     page: Page, address: str, width: int
 ) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    # The first time, a face may come too late to be used; then it is there.
     page.goto(address + MHA, wait_until="networkidle")
-    page.reload(wait_until="networkidle")
     filled = page.evaluate(FILL)
+    page.get_by_role("button", name="Code first").click()
+    page.get_by_role("button", name="Show all notes").click()
+    # In one load: the next may have another face, since one that comes too late isn't used.
+    assert page.evaluate(FILL) == pytest.approx(filled, abs=0.01)
     page.get_by_role("button", name="Code first").click()
     for _ in range(2):
         assert page.evaluate(FILL) > filled
@@ -149,7 +151,6 @@ def test_notes_come_on_demand_for_who_wants_the_code_first_and_stay_so(
         # It is remembered.
         page.reload(wait_until="networkidle")
     page.get_by_role("button", name="Show all notes").click()
-    assert page.evaluate(FILL) == pytest.approx(filled, abs=0.01)
     expect(page.locator(".opener").filter(visible=True)).to_have_count(0)
 
 
