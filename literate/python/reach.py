@@ -566,13 +566,23 @@ def _program(ours: Ours, name: str) -> set[Unit]:
 
 
 def _fitting(pattern: str, known: Iterable[str], texts: Iterable[str]) -> Iterator[str]:
-    r"""What fits a pattern whose holes are texts; everything that fits if no text does."""
+    r"""
+    What fits a pattern whose holes are texts; everything that fits if no text does.
+
+    Of a text that is computed itself, such as `f"memory/{page}"`, the folder counts.
+    """
     if not pattern.replace(HOLE, ""):
         return
     expression = re.compile(re.escape(pattern).replace(re.escape(HOLE), "(.+)"))
     fits = {name: match.groups() for name in known if (match := expression.fullmatch(name))}
     said = {text.replace("/", ".") for text in texts} | set(texts)
-    named = [name for name, holes in fits.items() if all(hole in said for hole in holes)]
+    begun = {text.partition(HOLE)[0] for text in said if HOLE in text}
+    folders = tuple(one for one in begun if re.fullmatch(r"(\w+[./])+", one))
+    named = [
+        name
+        for name, holes in fits.items()
+        if all(hole in said or hole.startswith(folders) for hole in holes)
+    ]
     yield from named or fits
 
 

@@ -231,6 +231,14 @@ def test_a_definition_in_another_file_is_the_same(project: Measured) -> None:
 MOVED = "from pkg.base import Base as Parent\nfrom pkg.far import make"
 
 
+def test_a_module_whose_name_is_put_together(project: Measured) -> None:
+    listed = ("pkg/main.py", '"parts/one"}', '"parts/one", **{x: f"parts/{x}" for x in UNUSED}}')
+    _, prints = project(listed)
+    assert "in_place" in prints["pkg/parts/one.py"]
+    assert "in_place" in prints["pkg/parts/two.py"]
+    assert "starred" not in prints.get("pkg/far.py", {})
+
+
 @pytest.mark.parametrize("also", ["inspect.getsource(make)", "make.__annotations__"])
 def test_where_names_are_read_names_count(project: Measured, also: str) -> None:
     reads = ("pkg/main.py", "count()\n    return", f"count()\n    {also}\n    return")
