@@ -16,9 +16,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from benchmarks.library.charts import axis, line, line_chart, picture
 from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.ranges import Found, Runs, mean_of, numbers, spread
-from benchmarks.library.tables import column
+from benchmarks.library.tables import column, table
 from benchmarks.pictures import heat_map, new, svg
 from labml_nn.inside.induction import (
     AttentionOnly,
@@ -279,134 +280,139 @@ def head_rows(runs: Sequence[Found]) -> list[dict[str, Any]]:
     return rows
 
 
-def report(runs: Runs) -> Report:
-    r"""What the models have learned, and what their heads are worth."""
+def values_of(runs: Runs) -> dict[str, Any]:
+    r"""When the models with two layers learn, and what their layers are worth."""
     two = runs["Two layers"]
     cut = [one["dissected"] for one in two]
     guessing = math.log(32)
     again = following(wide().at(0)[0]).any(dim=1).float().mean().item()
     return {
-        "values": {
-            "steps": STEPS,
-            "guessing": guessing,
-            "even": even(),
-            "again": 100 * again,
-            # The best induction score after the first step.
-            "start": mean(one["curve"][0][2] for one in two),
-            "seconds": mean(one["seconds"] for one in two),
-            # The first measured step at which the loss is below half of that of guessing, and at
-            # which a score of some head is above one half or above 0.3.
-            "half": {
-                "loss": {
-                    str(seed): first_step(one, 1, guessing / 2, False)
-                    for seed, one in zip(SEEDS, two, strict=True)
-                },
-                "score": {
-                    str(seed): first_step(one, 2, 0.5, True)
-                    for seed, one in zip(SEEDS, two, strict=True)
-                },
-                "previous": {
-                    str(seed): first_step(one, 3, 0.3, True)
-                    for seed, one in zip(SEEDS, two, strict=True)
-                },
-            },
-            "idle": idle(two),
-            "knocked": {
-                "none": mean(one["loss"] for one in two),
-                "first": mean(each["layers"][0]["zero"] for each in cut),
-                "second": mean(each["layers"][1]["zero"] for each in cut),
-                "first_mean": mean(each["layers"][0]["mean"] for each in cut),
-                "second_mean": mean(each["layers"][1]["mean"] for each in cut),
-            },
-            "patched": {
-                f"{name}_{text}": mean(each["layers"][layer][text] for each in cut)
-                for layer, name in enumerate(("first", "second"))
-                for text in ("keys", "answers")
-            },
-            "preference": {
-                "clean": mean(each["clean"] for each in cut),
-                "keys": mean(each["swapped"]["keys"] for each in cut),
-                "answers": mean(each["swapped"]["answers"] for each in cut),
-            },
-        },
-        "tables": {
-            "models": {
-                "columns": [
-                    column("model", "Model"),
-                    column("parameters", "Parameters"),
-                    column("loss", "Loss where it repeats", 3, "nats"),
-                    column("low", "lowest", 3),
-                    column("high", "highest", 3),
-                    column("right", "Right", 1, "%"),
-                    column("pieces", "Right in pieces", 1, "%"),
-                    column("previous", "Best previous-token score", 2),
-                    column("induction", "Best induction score", 2),
-                ],
-                "rows": [row(name, of) for name, of in runs.items()],
-            },
-            "heads": {
-                "columns": [
-                    column("head", "Head"),
-                    column("previous", "Previous token", 2),
-                    column("induction", "Induction", 2),
-                    column("zero", "Loss, set to zero", 3),
-                    column("mean", "Loss, set to its mean", 3),
-                    column("keys", "Restored, keys swapped", 2),
-                    column("answers", "Restored, answers swapped", 2),
-                ],
-                "rows": head_rows(two),
-            },
-            "removed": {
-                "columns": [
-                    column("number", "Heads of layer 2 set to zero"),
-                    column("loss", "Loss where it repeats", 3, "nats"),
-                    column("low", "lowest", 3),
-                    column("high", "highest", 3),
-                ],
-                "rows": [
-                    {"number": number, **spread("loss", of)}
-                    for number, of in enumerate(
-                        [
-                            [one["loss"] for one in two],
-                            *zip(*(each["removed"] for each in cut), strict=True),
-                        ]
-                    )
-                ],
-            },
-        },
-        "figures": {
+        "steps": STEPS,
+        "guessing": guessing,
+        "even": even(),
+        "again": 100 * again,
+        # The best induction score after the first step.
+        "start": mean(one["curve"][0][2] for one in two),
+        "seconds": mean(one["seconds"] for one in two),
+        # The first measured step at which the loss is below half of that of guessing, and at
+        # which a score of some head is above one half or above 0.3.
+        "half": {
             "loss": {
-                "title": "The loss where the sequence repeats",
-                "x": {"title": "Step"},
-                "y": {"title": "Loss", "unit": "nats", "low": 0},
-                "lines": [
-                    {
-                        "name": f"{name.lower()}, seed {seed}",
-                        "points": [at[:2] for at in one["curve"]],
-                    }
-                    for name in ("Two layers", "One layer")
-                    for seed, one in zip(SEEDS, runs[name], strict=True)
-                ],
+                str(seed): first_step(one, 1, guessing / 2, False)
+                for seed, one in zip(SEEDS, two, strict=True)
             },
             "score": {
-                "title": "The best induction score and the best previous-token score",
-                "x": {"title": "Step"},
-                "y": {"title": "Score", "low": 0, "high": 1},
-                "lines": [
-                    {
-                        "name": f"{name}, seed {seed}",
-                        "points": [[at[0], at[place]] for at in one["curve"]],
-                    }
-                    for name, place in (("induction", 2), ("previous token", 3))
-                    for seed, one in zip(SEEDS, two, strict=True)
-                ],
+                str(seed): first_step(one, 2, 0.5, True)
+                for seed, one in zip(SEEDS, two, strict=True)
             },
-            "attention": {
-                "title": "What the best head of each kind looks at",
-                "picture": attention(two[0]),
+            "previous": {
+                str(seed): first_step(one, 3, 0.3, True)
+                for seed, one in zip(SEEDS, two, strict=True)
             },
         },
+        "idle": idle(two),
+        "knocked": {
+            "none": mean(one["loss"] for one in two),
+            "first": mean(each["layers"][0]["zero"] for each in cut),
+            "second": mean(each["layers"][1]["zero"] for each in cut),
+            "first_mean": mean(each["layers"][0]["mean"] for each in cut),
+            "second_mean": mean(each["layers"][1]["mean"] for each in cut),
+        },
+        "patched": {
+            f"{name}_{text}": mean(each["layers"][layer][text] for each in cut)
+            for layer, name in enumerate(("first", "second"))
+            for text in ("keys", "answers")
+        },
+        "preference": {
+            "clean": mean(each["clean"] for each in cut),
+            "keys": mean(each["swapped"]["keys"] for each in cut),
+            "answers": mean(each["swapped"]["answers"] for each in cut),
+        },
     }
+
+
+def tables_of(runs: Runs) -> dict[str, Any]:
+    r"""The models, the heads of those with two layers, and what is lost without some of these."""
+    two = runs["Two layers"]
+    cut = [one["dissected"] for one in two]
+    return {
+        "models": table(
+            [
+                column("model", "Model"),
+                column("parameters", "Parameters"),
+                column("loss", "Loss where it repeats", 3, "nats"),
+                column("low", "lowest", 3),
+                column("high", "highest", 3),
+                column("right", "Right", 1, "%"),
+                column("pieces", "Right in pieces", 1, "%"),
+                column("previous", "Best previous-token score", 2),
+                column("induction", "Best induction score", 2),
+            ],
+            [row(name, of) for name, of in runs.items()],
+        ),
+        "heads": table(
+            [
+                column("head", "Head"),
+                column("previous", "Previous token", 2),
+                column("induction", "Induction", 2),
+                column("zero", "Loss, set to zero", 3),
+                column("mean", "Loss, set to its mean", 3),
+                column("keys", "Restored, keys swapped", 2),
+                column("answers", "Restored, answers swapped", 2),
+            ],
+            head_rows(two),
+        ),
+        "removed": table(
+            [
+                column("number", "Heads of layer 2 set to zero"),
+                column("loss", "Loss where it repeats", 3, "nats"),
+                column("low", "lowest", 3),
+                column("high", "highest", 3),
+            ],
+            [
+                {"number": number, **spread("loss", of)}
+                for number, of in enumerate(
+                    [
+                        [one["loss"] for one in two],
+                        *zip(*(each["removed"] for each in cut), strict=True),
+                    ]
+                )
+            ],
+        ),
+    }
+
+
+def figures_of(runs: Runs) -> dict[str, Any]:
+    r"""How the loss and the scores of the heads change in training, and what two heads look at."""
+    two = runs["Two layers"]
+    return {
+        "loss": line_chart(
+            "The loss where the sequence repeats",
+            x=axis("Step"),
+            y=axis("Loss", unit="nats", low=0),
+            lines=[
+                line(f"{name.lower()}, seed {seed}", [at[:2] for at in one["curve"]])
+                for name in ("Two layers", "One layer")
+                for seed, one in zip(SEEDS, runs[name], strict=True)
+            ],
+        ),
+        "score": line_chart(
+            "The best induction score and the best previous-token score",
+            x=axis("Step"),
+            y=axis("Score", low=0, high=1),
+            lines=[
+                line(f"{name}, seed {seed}", [[at[0], at[place]] for at in one["curve"]])
+                for name, place in (("induction", 2), ("previous token", 3))
+                for seed, one in zip(SEEDS, two, strict=True)
+            ],
+        ),
+        "attention": picture("What the best head of each kind looks at", attention(two[0])),
+    }
+
+
+def report(runs: Runs) -> Report:
+    r"""What the models have learned, and what their heads are worth."""
+    return {"values": values_of(runs), "tables": tables_of(runs), "figures": figures_of(runs)}
 
 
 EXPERIMENT = Experiment(

@@ -18,8 +18,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from benchmarks.library.charts import axis, line, line_chart, picture
 from benchmarks.library.experiment import Experiment, Report, Runner
-from benchmarks.library.tables import column
+from benchmarks.library.tables import column, table
 from benchmarks.pictures import heat_map, new, svg
 from benchmarks.record import ROOT
 from labml_nn.inside import logit_lens as lens
@@ -259,7 +260,7 @@ def best(model: AutoregressiveTransformer, text: str) -> tuple[list[list[float]]
 def pictures(model: AutoregressiveTransformer) -> dict[str, object]:
     r"""Of the classic model."""
     probabilities, letters = best(model, LINE)
-    line, (axes,) = new(8.4, 2.2)
+    likeliest, (axes,) = new(8.4, 2.2)
     heat_map(axes, probabilities, READINGS, [shown(one) for one in LINE])
     for patch in axes.patches:
         # So pale that a letter can be read on it.
@@ -279,7 +280,7 @@ def pictures(model: AutoregressiveTransformer) -> dict[str, object]:
     for one, title, axes in zip((pairs, direct), ("counted", "direct path"), both, strict=True):
         heat_map(axes, one[common][:, common].tolist(), names, names)
         axes.set_title(title)
-    table, (axes,) = new(5.2, 5.2)
+    second_head, (axes,) = new(5.2, 5.2)
     heat_map(axes, added[1][common][:, common].tolist(), names, names)
     axes.set(xlabel="what may follow", ylabel="what the head looks at")
 
@@ -296,13 +297,13 @@ def pictures(model: AutoregressiveTransformer) -> dict[str, object]:
         heat_map(axes, scores[:, :, 0, head].tolist())
         axes.set(xticks=[], yticks=[], title=f"head {head + 1}")
     drawn = {
-        "line": ("The likeliest letter after each layer; darker is more probable", line),
+        "line": ("The likeliest letter after each layer; darker is more probable", likeliest),
         "bigrams": ("Which letter follows which: counted, and on the direct path", bigrams),
-        "added": ("What the second head of the first layer adds to the logits", table),
+        "added": ("What the second head of the first layer adds to the logits", second_head),
         "places": ("Scores of positions for positions in the first layer", where),
     }
     return {
-        name: {"title": title, "picture": svg(figure, f"inside-{name}")}
+        name: picture(title, svg(figure, f"inside-{name}"))
         for name, (title, figure) in drawn.items()
     }
 
@@ -355,15 +356,43 @@ def measure(runner: Runner) -> dict[str, Any]:
     }
 
 
-def report(found: dict[str, Any]) -> Report:
-    r"""Losses after each layer, and what the matrices of the heads tell."""
+def values_of(found: dict[str, Any]) -> dict[str, Any]:
+    r"""All that was read in each model, and what a head adds for two pairs of letters."""
     of_lens = {name: one["lens"] for name, one in found["models"].items()}
     of_heads = {name: one["heads"] for name, one in found["models"].items()}
     tuning = [one["seconds"] for one in found["models"].values()]
-    mine = means([of_lens[str(seed)] for seed in SEEDS])
-    probabilities, letters = best(classic(), PREFIX)
     with torch.no_grad():
         table_of_head = matrices.letter_tables(classic(), 0)[1][1]
+    return {
+        "lens": numbered(of_lens),
+        "heads": numbered(of_heads),
+        "mean": numbered(shares_of(found)),
+        "added": {
+            pair: table_of_head[tuple(TOKENIZER.encode(pair).tolist())].item()
+            for pair in ("ig", "ad")
+        },
+        "seconds": {
+            "training": mean(found["seconds"]),
+            "tuning": mean(tuning),
+        },
+    }
+
+
+def lens_of(found: dict[str, Any]) -> dict[str, Any]:
+    r"""The mean of what the lenses read in the models of the three seeds."""
+    return means([found["models"][str(seed)]["lens"] for seed in SEEDS])
+
+
+def shares_of(found: dict[str, Any]) -> dict[str, Any]:
+    r"""The mean of what the matrices of the heads tell in the models of the three seeds."""
+    return means([found["models"][str(seed)]["heads"] for seed in SEEDS])
+
+
+def tables_of(found: dict[str, Any]) -> dict[str, Any]:
+    r"""What the lenses read after each layer, and what the matrices of the heads tell."""
+    mine = lens_of(found)
+    shares = shares_of(found)
+    probabilities, letters = best(classic(), PREFIX)
     rows = [
         {
             "reading": reading,
@@ -371,86 +400,75 @@ def report(found: dict[str, Any]) -> Report:
         }
         for n, reading in enumerate(READINGS)
     ]
-    shares = means([of_heads[str(seed)] for seed in SEEDS])
     return {
-        "values": {
-            "lens": numbered(of_lens),
-            "heads": numbered(of_heads),
-            "mean": numbered(shares),
-            "added": {
-                pair: table_of_head[tuple(TOKENIZER.encode(pair).tolist())].item()
-                for pair in ("ig", "ad")
-            },
-            "seconds": {
-                "training": mean(found["seconds"]),
-                "tuning": mean(tuning),
-            },
-        },
-        "tables": {
-            "readings": {
-                "columns": [
-                    column("reading", "Read after"),
-                    column("raw", "No normalisation", 3, "nats"),
-                    column("lens", "Logit lens", 3, "nats"),
-                    column("tuned", "Tuned lens", 3, "nats"),
-                    column("right", "Right guesses", 2),
-                    column("settled", "Guesses that have settled", 2),
-                ],
-                "rows": rows,
-            },
-            "example": {
-                "columns": [
-                    column("reading", "Read after"),
-                    column("letter", "Likeliest letter"),
-                    column("p", "Probability", 2),
-                ],
-                "rows": [
-                    {"reading": reading, "letter": letters[n][-1], "p": probabilities[n][-1]}
-                    for n, reading in enumerate(READINGS)
-                ],
-            },
-            "layers": {
-                "columns": [
-                    column("layer", "Layer"),
-                    column("biases", "Scores, by QK", 3),
-                    column("letters", "Scores, by letters alone", 3),
-                    column("added", "What is added, by letters alone", 3),
-                ],
-                "rows": [
-                    {
-                        "layer": READINGS[n + 1],
-                        "biases": shares["shares"]["no biases"][n],
-                        "letters": shares["shares"]["letters"][n],
-                        "added": shares["shares"]["added"][n],
-                    }
-                    for n in range(N_LAYERS)
-                ],
-            },
-            "parts": {
-                "columns": [
-                    column("part", "Which looks for which"),
-                    column("share", "Share of the variance", 2),
-                ],
-                "rows": [{"part": key, "share": one} for key, one in shares["parts"].items()],
-            },
-        },
-        "figures": pictures(classic())
-        | {
-            "losses": {
-                "title": "The loss after each layer",
-                "x": {"title": "Layers"},
-                "y": {"title": "Loss", "unit": "nats"},
-                "lines": [
-                    {"name": title, "points": list(enumerate(mine[key]))}
-                    for key, title in (
-                        ("raw", "no normalisation"),
-                        ("lens", "logit lens"),
-                        ("tuned", "tuned lens"),
-                    )
-                ],
-            }
-        },
+        "readings": table(
+            [
+                column("reading", "Read after"),
+                column("raw", "No normalisation", 3, "nats"),
+                column("lens", "Logit lens", 3, "nats"),
+                column("tuned", "Tuned lens", 3, "nats"),
+                column("right", "Right guesses", 2),
+                column("settled", "Guesses that have settled", 2),
+            ],
+            rows,
+        ),
+        "example": table(
+            [
+                column("reading", "Read after"),
+                column("letter", "Likeliest letter"),
+                column("p", "Probability", 2),
+            ],
+            [
+                {"reading": reading, "letter": letters[n][-1], "p": probabilities[n][-1]}
+                for n, reading in enumerate(READINGS)
+            ],
+        ),
+        "layers": table(
+            [
+                column("layer", "Layer"),
+                column("biases", "Scores, by QK", 3),
+                column("letters", "Scores, by letters alone", 3),
+                column("added", "What is added, by letters alone", 3),
+            ],
+            [
+                {
+                    "layer": READINGS[n + 1],
+                    "biases": shares["shares"]["no biases"][n],
+                    "letters": shares["shares"]["letters"][n],
+                    "added": shares["shares"]["added"][n],
+                }
+                for n in range(N_LAYERS)
+            ],
+        ),
+        "parts": table(
+            [
+                column("part", "Which looks for which"),
+                column("share", "Share of the variance", 2),
+            ],
+            [{"part": key, "share": one} for key, one in shares["parts"].items()],
+        ),
     }
+
+
+def figures_of(found: dict[str, Any]) -> dict[str, Any]:
+    r"""The loss after each layer, and pictures of the recorded model."""
+    mine = lens_of(found)
+    losses = line_chart(
+        "The loss after each layer",
+        x=axis("Layers"),
+        y=axis("Loss", unit="nats"),
+        lines=[
+            line("no normalisation", enumerate(mine["raw"])),
+            line("logit lens", enumerate(mine["lens"])),
+            line("tuned lens", enumerate(mine["tuned"])),
+        ],
+    )
+    return pictures(classic()) | {"losses": losses}
+
+
+def report(found: dict[str, Any]) -> Report:
+    r"""Losses after each layer, and what the matrices of the heads tell."""
+    return {"values": values_of(found), "tables": tables_of(found), "figures": figures_of(found)}
 
 
 EXPERIMENT = Experiment(

@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from benchmarks.library.charts import picture
 from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.ranges import Found, Runs, drawn, mean_of, spread
 from benchmarks.library.tables import column, table
@@ -329,15 +330,15 @@ def report(runs: Runs) -> Report:
         },
         "tables": {
             "models": table(COLUMNS, rows.values()),
-            "written": {
-                "columns": [
+            "written": table(
+                [
                     column("source", "Source"),
                     column("target", "Target"),
                     column("none", "No source"),
                     column("one", "One vector"),
                     column("all", "Attention"),
                 ],
-                "rows": [
+                [
                     {
                         "source": source,
                         "target": targets[at],
@@ -347,14 +348,14 @@ def report(runs: Runs) -> Report:
                     }
                     for at, source in enumerate(sources)
                 ],
-            },
-            "forms": {
-                "columns": [
+            ),
+            "forms": table(
+                [
                     column("form", "Form"),
                     column("one", "One vector", 1, "%"),
                     column("all", "Attention", 1, "%"),
                 ],
-                "rows": [
+                [
                     {
                         "form": sources[at],
                         "one": 100 * mean(one["forms"][at] for one in one_vector),
@@ -362,22 +363,18 @@ def report(runs: Runs) -> Report:
                     }
                     for at in range(len(FORMS))
                 ],
-            },
+            ),
         },
         "figures": {
-            "shares": {
-                "title": "How many held-out dates are translated exactly",
-                "picture": drawn(right, "Translated exactly (%)", "translation-shares"),
-            },
-            "long": {
-                "title": "Where the decoder looks",
-                "picture": looks(whole[0], "Thursday, 5 March 1987", "long"),
-            },
-            "dots": {"title": "The day first", "picture": looks(whole[0], "5.3.1987", "dots")},
-            "slashes": {
-                "title": "The month first",
-                "picture": looks(whole[0], "3/5/1987", "slashes"),
-            },
+            "shares": picture(
+                "How many held-out dates are translated exactly",
+                drawn(right, "Translated exactly (%)", "translation-shares"),
+            ),
+            "long": picture(
+                "Where the decoder looks", looks(whole[0], "Thursday, 5 March 1987", "long")
+            ),
+            "dots": picture("The day first", looks(whole[0], "5.3.1987", "dots")),
+            "slashes": picture("The month first", looks(whole[0], "3/5/1987", "slashes")),
         },
     }
 
