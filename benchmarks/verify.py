@@ -20,9 +20,9 @@ it can be undone, and a test does undo it. Otherwise the result stays stale, and
 printed.
 
 A file that is read and has changed, or a constant that the small way replaces, can't be verified:
-the small run shows nothing about it. Programs that need a GPU or hours have a function `again`
-instead, which measures what can be measured here: its results are compared with the record, and the
-entry says how (`by`) and what it didn't compare (`uncompared`).
+the small run shows nothing about it. Programs that need a GPU or hours have no small run. Where a
+part of them can be measured here, they have a function `again` instead: its results are compared
+with the record, and the entry says how (`by`) and what it didn't compare (`uncompared`).
 """
 
 import argparse
@@ -279,6 +279,10 @@ def verify(name: str, root: Path = ROOT) -> bool:
     if not of:
         raise SystemExit(f"{name} is of texts, not of a run; run it again: {content['command']}")
     code = code_of(root)
+    module = code.ours.part(of.partition(":")[0])
+    if ":" in of and (module is None or "again" not in module.statements):
+        print(f"{name}: nothing of it can be measured here. Run it again: {content['command']}")
+        return False
     today = code.sources(of)
     if not code.differing(known, today):
         print(f"{name}: nothing has changed")

@@ -19,7 +19,7 @@ from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway.addresses import NO_RESULTS, Addresses
 from literate.takeaway.notebook import PLAIN, UNKNOWN, build, file_name
-from literate.takeaway.notebook_cells import PAIRED, has_notebook, no_png, script_of
+from literate.takeaway.notebook_cells import PAIRED, defines, has_notebook, no_png, script_of
 
 
 def build_all(
@@ -55,10 +55,23 @@ def build_all(
                 built[path] = build(sources, module, addresses(path), settings, results, png)
             except LiterateError as error:
                 problems.update(error.problems)
+    problems |= _without_a_page(sources, settings)
     if problems:
         raise LiterateError(problems)
     settings.judge(wrong, report)
     return built
+
+
+def _without_a_page(sources: Mapping[str, Source], settings: Settings) -> set[Problem]:
+    r"""
+    Sequels that no notebook has: their function was renamed, or has gone.
+    """
+    sentence = "`sequels` names the function `{}`, which no page defines."
+    return {
+        Problem(str(settings.root / "pyproject.toml"), 1, sentence.format(name))
+        for name in settings.sequels
+        if not any(defines(source, name) for source in sources.values())
+    }
 
 
 def with_scripts(

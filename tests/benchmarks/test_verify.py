@@ -173,3 +173,12 @@ def test_what_was_verified_can_be_undone(path: Path) -> None:
         for place, (then, now) in entry["differing"].items():
             assert hashes.get(place, "") == now, place
             hashes[place] = then
+
+
+def test_what_cannot_be_measured_here_says_so(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = read(project) | {"of": "labml_nn.toy:Square", "command": "python -m benchmarks toy"}
+    result(project).write_text(json.dumps(content))
+    assert not verify("toy", project)
+    assert "measured here. Run it again: python -m benchmarks toy" in capsys.readouterr().out

@@ -547,6 +547,13 @@ def test_the_sequel_of_a_page_uses_the_function_of_that_page(page: str, found: f
     assert last.source == "show_shapes(example)"
 
 
+def test_a_sequel_of_a_function_that_has_gone_is_an_error(tmp_path: Path) -> None:
+    settings = replace(SEQUELS, sequels={**SEQUELS.sequels, "gone": "pkg/trial.py"})
+    with pytest.raises(LiterateError, match="function `gone`, which no page defines"):
+        build_all(package(SEQUEL), tmp_path, settings)
+    assert build_all(package(SEQUEL), tmp_path, SEQUELS)
+
+
 def test_an_answer_that_the_site_folds_is_folded() -> None:
     text = (
         '??? question "What is `1 < 2`?"\n    True.\n\n    ```\n    ??? no "exercise"\n    ```\n\n'
