@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 from literate.problems import LiterateError, Problem
 from literate.python.order import Found, Needs, in_order
-from literate.python.scopes import Use
-from literate.python.statements import Import, Module, Modules, Piece, absolute, take_apart
+from literate.python.scopes import Use, origin_of
+from literate.python.statements import Import, Module, Modules, Piece, package_of, take_apart
 from literate.reading.source import Source
 
 # What these say depends on the file that asks.
@@ -272,8 +272,8 @@ class _Package:
                 case ast.Import():
                     imported += [(alias.name, node.lineno) for alias in node.names]
                 case ast.ImportFrom():
-                    origin = absolute(node, piece.module, self.sources[piece.module])
-                    imported.append((origin, node.lineno))
+                    place = origin_of(node, package_of(self.sources[piece.module]))
+                    imported.append((place, node.lineno))
                 case ast.Call():
                     self.check_call(piece, node)
         for name, line in imported:

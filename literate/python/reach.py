@@ -29,7 +29,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from literate.python.scopes import Function, bindings, bound_by_import, uses
+from literate.python.scopes import Function, bindings, bound_by_import, origin_of, uses
 from literate.python.shapes import bare, is_plain, is_text, last_name, shape
 from literate.python.statements import is_main_guard
 
@@ -142,10 +142,7 @@ class Part:
                 self.runs.add(alias.name)
                 yield bound_by_import(alias), whole, ""
             else:
-                above = self.package.split(".")
-                above = above[: len(above) - node.level + 1] if node.level else []
-                origin = ".".join([*above, *([node.module] if node.module else [])])
-                yield bound_by_import(alias), origin, alias.name
+                yield bound_by_import(alias), origin_of(node, self.package), alias.name
 
     def facts(self, name: str) -> Facts:
         if name not in self.known:

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from literate.python.scopes import bindings, bound_by_import
-from literate.python.statements import absolute, by_module, module_name, take_apart
+from literate.python.scopes import bindings, bound_by_import, origin_of
+from literate.python.statements import by_module, module_name, package_of, take_apart
 from literate.reading.on_demand import OnDemand
 from literate.reading.source import Source
 
@@ -149,7 +149,7 @@ def _from_imports(
     for node in source.once(_imports):
         if not isinstance(node, ast.ImportFrom):
             continue
-        origin = absolute(node, module_name(source.path), source)
+        origin = origin_of(node, package_of(source))
         for alias in node.names:
             inside = modules.get(origin)
             submodule = modules.get(f"{origin}.{alias.name}")

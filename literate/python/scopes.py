@@ -129,6 +129,18 @@ def bound_by_import(alias: ast.alias) -> str:
     return alias.asname or alias.name.partition(".")[0]
 
 
+def origin_of(statement: ast.ImportFrom, package: str) -> str:
+    r"""
+    ## The module that a `from` names
+
+    `from .mha import f`, in the package `labml_nn.transformers` or one of its modules, names
+    `labml_nn.transformers.mha`. `package` is the one that the statement stands in.
+    """
+    above = package.split(".")
+    above = above[: len(above) - statement.level + 1] if statement.level else []
+    return ".".join([*above, *([statement.module] if statement.module else [])])
+
+
 @dataclass
 class _Scope:
     r"""

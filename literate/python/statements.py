@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any
 
 from literate.problems import Problem
-from literate.python.scopes import Function, Use, bindings, bound_by_import, uses
+from literate.python.scopes import Function, Use, bindings, bound_by_import, origin_of, uses
 from literate.reading.source import Source
 
 
@@ -153,6 +153,14 @@ def module_name(path: str) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def package_of(source: Source) -> str:
+    r"""
+    ## The package that a file lies in, or is
+    """
+    name = module_name(source.path)
+    return name if source.path.endswith("__init__.py") else name.rpartition(".")[0]
+
+
 def take_apart(source: Source) -> Module:
     r"""
     ## Take a module apart
@@ -170,7 +178,7 @@ def take_apart(source: Source) -> Module:
             continue
         own = [use for each in together for use in uses(each, lazy_annotations)]
         taken += own
-        imported = None if alone is None else list(_imports(alone, name, source))
+        imported = None if alone is None else list(_imports(alone, source))
         if imported:
             for each in imported:
                 imports[each.binds] = (*imports.get(each.binds, ()), each)
@@ -223,13 +231,13 @@ def _last_line(statement: ast.stmt) -> int:
     return statement.end_lineno or statement.lineno
 
 
-def _imports(statement: ast.stmt, module: str, source: Source) -> Iterator[Import]:
+def _imports(statement: ast.stmt, source: Source) -> Iterator[Import]:
     r"""
     The imports of a statement that does nothing else: an import, or `if TYPE_CHECKING:` above
     imports. Names that are imported in one of several branches belong to a piece.
     """
     if isinstance(statement, ast.If) and _is_type_checking(statement.test):
-        inside = [list(_imports(inner, module, source)) for inner in statement.body]
+        inside = [list(_imports(inner, source)) for inner in statement.body]
         if all(inside) and not statement.orelse:
             for imported in (name for names in inside for name in names):
                 yield Import(imported.module, imported.name, imported.alias, True, imported.line)
@@ -237,26 +245,11 @@ def _imports(statement: ast.stmt, module: str, source: Source) -> Iterator[Impor
         for alias in statement.names:
             yield Import(alias.name, "", alias.asname or "", line=statement.lineno)
     elif isinstance(statement, ast.ImportFrom):
-        origin = absolute(statement, module, source)
+        place = origin_of(statement, package_of(source))
         for alias in statement.names:
             bound = bound_by_import(alias)
             given = bound if bound != alias.name else ""
-            yield Import(origin, alias.name, given, line=statement.lineno)
-
-
-def absolute(statement: ast.ImportFrom, module: str, source: Source) -> str:
-    r"""
-    ## The module that a `from` names
-
-    `from .mha import f`, in the package `labml_nn.transformers` or one of its modules, names
-    `labml_nn.transformers.mha`.
-    """
-    if not statement.level:
-        return statement.module or ""
-    is_package = source.path.endswith("__init__.py")
-    parts = module.split(".")
-    package = parts[: len(parts) - statement.level + is_package]
-    return ".".join([*package, *([statement.module] if statement.module else [])])
+            yield Import(place, alias.name, given, line=statement.lineno)
 
 
 def _is_type_checking(test: ast.expr) -> bool:
