@@ -16,6 +16,7 @@ Most models need nothing more: [the ways to read](read_parts.py) are known by th
 arguments. Any other model says by `read` how it reads the parts of a text.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -24,12 +25,21 @@ from torch import Tensor, nn
 
 from wrongline.comparison import NEAR, off
 from wrongline.model_tests import SHORT
-from wrongline.read_parts import Counts, LaterCallError, ways_to_read
-from wrongline.verdicts import NotTried, told
+from wrongline.read_parts import (
+    Counts,
+    LaterCallError,
+    NoCacheError,
+    told_positions,
+    ways_to_read,
+)
+from wrongline.verdicts import NotTried, Unusual, told
 from wrongline.whole import Whole
 
 # Of a long text, only a few tokens come one by one.
 FEW = 4
+
+# By such an attribute a model says whether it has a cache.
+SAYS = r"^(can|supports?)_.*(cache|kv)$"
 
 
 def parts_of(length: int) -> dict[str, list[int]]:
@@ -98,6 +108,10 @@ def disagreement(whole: Whole, read: Callable[[nn.Module, list[Tensor]], list[Te
             place = first_difference(whole, model, said, lengths)
         if not place:
             continue
+        # It may have read the last of them alone.
+        if way == "several" and 1 in [part.shape[1] for part in said[1:]]:
+            refused = "of several new ones, the model gives the logits of the last"
+            continue
         wrong[way] = place[:2]
 
         # The prompt by itself: nothing was in the cache yet.
@@ -138,32 +152,66 @@ def cache_agrees(whole: Whole) -> str:
         return disagreement(whole, said_by(whole))
     if not whole.is_called_as_usual:
         return NotTried("`predict` says how the model is called, and nobody by `read` how it reads")
+    reason = ""
+    said_so = says_it_has_none(whole.model)
+    if said_so:
+        return NotTried(f"`{said_so}` of the model says that it has no cache")
     said = ""
-    reasons: list[str] = []
     failed: Exception | None = None
     for read in ways_to_read(whole.model):
         try:
             found = disagreement(whole, read)
-        # It has no such cache, or a call with an empty one fails.
-        except LaterCallError as error:
-            failed = failed or error
+        except NoCacheError as error:
+            reason = reason or told(error)
             continue
+        # The likeliest way comes first, and how it fails tells.
         except Exception as error:
-            reasons.append(told(error))
+            failed = failed or error
             continue
         # One way in which it is right is enough.
         if not found or isinstance(found, NotTried):
             return found
         said = said or found
     if said:
-        return said
+        return only_with_positions(whole) or said
     # A call with its own cache fails: that is said in its words.
-    if failed:
+    if isinstance(failed, LaterCallError):
         assert failed.__cause__ is not None
         raise failed.__cause__
-    if reasons:
-        return NotTried(f"no cache comes to light: {reasons[0]}")
+    # Or a call with an empty one does, or nothing comes back.
+    reason = reason or (told(failed) if failed else "")
+    if reason:
+        return NotTried(f"no cache comes to light: {reason}")
     return NotTried("no argument of `forward` looks like a cache")
+
+
+def says_it_has_none(model: nn.Module) -> str:
+    r"""
+    ## Does it say that it has no cache?
+
+    The name of its attribute that says so.
+    """
+    names = [name for name in vars(model) if re.search(SAYS, name) and vars(model)[name] is False]
+    return next(iter(names), "")
+
+
+def only_with_positions(whole: Whole) -> str:
+    r"""
+    ## Is it right if it is told the positions?
+
+    Nobody is wrong who passes them, as a loop that writes a text mostly does.
+    """
+    for read in told_positions(whole.model):
+        try:
+            if not disagreement(whole, read):
+                return Unusual(
+                    "with a cache, each part must be told its positions: without them, the model "
+                    "counts from 0 again"
+                )
+        # It takes no such positions.
+        except Exception:
+            continue
+    return ""
 
 
 def blame(wrong: dict[str, tuple[int, int]], n: int) -> str:

@@ -40,11 +40,22 @@ CACHES = ("cache", "past_key_values", "cache_params", "state")
 # What other code calls it, the wish for one, the place of a part, and how a module is emptied.
 LIKE = r"past|cache|^kv|state|^mem"
 NOT_LIKE = r"^(use|return|output|enable)_|position|length|mask|size|offset"
-WISHES = r"^(use|return|enable)_?.*(cache|past|state|present|kv)"
+WISHES = (
+    r"^(use|return|enable)_?.*(cache|past|state|present|kv)|"
+    r"^(return_intermediates|input_not_include_cache)$"
+)
 OFFSET = r"^(start|input|cur)_?pos|^(pos(ition)?_)?offset$|^past_len"
 EMPTY = r"^(reset|clear|empty)(_|$)"
 
+# The positions of all tokens, and what gives a module room for a cache.
+POSITIONS = r"^position_ids$|^(cache_)?positions?$"
+SET_UP = r"^(set|setup|set_up|init|make|build|allocate)_(kv_)?caches?$"
+ROWS = r"batch|bsz"
+LENGTH = r"len|size|ctx"
+
 Read = Callable[[nn.Module, list[Tensor]], list[Tensor]]
+# From the number of tokens that were read, and the next part, to arguments.
+Place = Callable[[int, Tensor], dict[str, Any]]
 
 
 class NoCacheError(SaidError):
@@ -71,6 +82,8 @@ def likely_names(model: nn.Module) -> tuple[list[str], dict[str, bool], str]:
     wishes = {name: True for name in others if re.search(WISHES, name)}
     named = [name for name in CACHES if name in others]
     like = [name for name in others if re.search(LIKE, name) and not re.search(NOT_LIKE, name)]
+    # What is a number or a text by default is no cache.
+    like = [name for name in like if not isinstance(others[name].default, int | float | str)]
     held = [name for name in dict.fromkeys(named + like) if name not in wishes]
     # A model around another one passes on what it is given.
     if not held and any(one.kind is one.VAR_KEYWORD for one in others.values()):
@@ -97,6 +110,34 @@ def cache_in(result: Any, name: str) -> tuple[str, Any]:
     return (given[0], getattr(result, given[0])) if given else ("", None)
 
 
+def nowhere(n_read: int, part: Tensor) -> dict[str, Any]:
+    r"""
+    ## A part isn't told its place
+    """
+    return {}
+
+
+def first_place(name: str, n_read: int, part: Tensor) -> dict[str, Any]:
+    r"""
+    ## A part is told the position of its first token
+    """
+    return {name: n_read}
+
+
+def all_places(name: str, n_read: int, part: Tensor) -> dict[str, Any]:
+    r"""
+    ## A part is told the positions of all its tokens
+    """
+    return {name: torch.arange(n_read, n_read + part.shape[1], device=part.device)}
+
+
+def places_in_rows(name: str, n_read: int, part: Tensor) -> dict[str, Any]:
+    r"""
+    ## A part is told them for each sequence
+    """
+    return {name: all_places(name, n_read, part)[name].expand(part.shape)}
+
+
 def next_call(call: Callable[[], Any], number: int) -> Any:
     r"""
     ## Call it with what was read
@@ -111,7 +152,7 @@ def next_call(call: Callable[[], Any], number: int) -> Any:
         raise LaterCallError from error
 
 
-def returned(name: str, wishes: dict, offset: str, model: nn.Module, parts: list) -> list[Tensor]:
+def returned(name: str, wishes: dict, place: Place, model: nn.Module, parts: list) -> list[Tensor]:
     r"""
     ## The cache comes back with the logits
     """
@@ -121,8 +162,7 @@ def returned(name: str, wishes: dict, offset: str, model: nn.Module, parts: list
     n_read = 0
     for number, part in enumerate(parts):
         # The first call is given no cache, and makes one.
-        place = {offset: n_read} if offset else {}
-        given = beside(model, part) | wishes | place | cache
+        given = beside(model, part) | wishes | place(n_read, part) | cache
         result = next_call(partial(model, part, **given), number)
         there, kept = cache_in(result, name)
         # A model without one would be told each part alone.
@@ -138,7 +178,7 @@ def returned(name: str, wishes: dict, offset: str, model: nn.Module, parts: list
 
 
 def filled(
-    name: str, make: Callable, wishes: dict, offset: str, model: nn.Module, parts: list
+    name: str, make: Callable, wishes: dict, place: Place, model: nn.Module, parts: list
 ) -> list[Tensor]:
     r"""
     ## The call fills a dictionary or a list
@@ -147,8 +187,7 @@ def filled(
     said = []
     n_read = 0
     for number, part in enumerate(parts):
-        place = {offset: n_read} if offset else {}
-        given = beside(model, part) | wishes | place | {name: cache}
+        given = beside(model, part) | wishes | place(n_read, part) | {name: cache}
         result = next_call(partial(model, part, **given), number)
         if not cache:
             raise NoCacheError(f"`{name}` stays empty")
@@ -178,6 +217,27 @@ def empty(model: nn.Module) -> bool:
     return done
 
 
+def set_up(model: nn.Module, parts: list[Tensor]) -> bool:
+    r"""
+    ## Give a module room for a cache
+
+    True, if it has a method for that, which wants to know no more than two sizes.
+    """
+    for name in dir(type(model)):
+        if not re.search(SET_UP, name):
+            continue
+        method = getattr(model, name)
+        sizes: dict[str, int] = {}
+        for one in filter(is_needed, inspect.signature(method).parameters.values()):
+            if re.search(ROWS, one.name):
+                sizes[one.name] = len(parts[0])
+            elif re.search(LENGTH, one.name):
+                sizes[one.name] = sum(part.shape[1] for part in parts)
+        method(**sizes)
+        return True
+    return False
+
+
 def contents(model: nn.Module) -> dict[str, Any]:
     r"""
     ## What the modules hold that looks like a cache
@@ -190,21 +250,21 @@ def contents(model: nn.Module) -> dict[str, Any]:
     }
 
 
-def in_module(wishes: dict, offset: str, model: nn.Module, parts: list) -> list[Tensor]:
+def in_module(wishes: dict, place: Place, model: nn.Module, parts: list) -> list[Tensor]:
     r"""
     ## The cache stays in the module
     """
     said = []
     n_read = 0
     with borrowed(model):
-        can_be_emptied = empty(model)
+        # What can be emptied, or given room, is a cache.
+        is_one = empty(model) | set_up(model, parts)
         before = contents(model)
         for number, part in enumerate(parts):
-            place = {offset: n_read} if offset else {}
-            given = beside(model, part) | wishes | place
+            given = beside(model, part) | wishes | place(n_read, part)
             said.append(find_logits(next_call(partial(model, part, **given), number)))
             # What nothing is kept for is no cache.
-            if not number and not can_be_emptied and contents(model) == before:
+            if not number and not is_one and contents(model) == before:
                 raise NoCacheError("the module keeps nothing")
             n_read += part.shape[1]
     return said
@@ -216,13 +276,29 @@ def ways_to_read(model: nn.Module) -> Iterator[Read]:
     """
     held, wishes, offset = likely_names(model)
     # If it wants to know where a part begins, that is the likelier way.
-    for place in dict.fromkeys((offset, "")):
+    places: list[Place] = []
+    if offset:
+        places = [partial(first_place, offset), partial(all_places, offset)]
+    for place in [*places, nowhere]:
         for name in held:
             yield partial(returned, name, wishes, place)
             yield partial(filled, name, dict, wishes, place)
             yield partial(filled, name, list, wishes, place)
-        if wishes and not held or place:
+        if wishes and not held or place is not nowhere:
             yield partial(in_module, wishes, place)
+
+
+def told_positions(model: nn.Module) -> Iterator[Read]:
+    r"""
+    ## Ways in which each part is told its positions
+
+    Though the model has a default for them.
+    """
+    held, wishes, _ = likely_names(model)
+    for position in [name for name in arguments_of(model) if re.search(POSITIONS, name)]:
+        for place in (places_in_rows, all_places):
+            for name in held:
+                yield partial(returned, name, wishes, partial(place, position))
 
 
 def read_parts(model: nn.Module, parts: list[Tensor]) -> Tensor | None:

@@ -63,6 +63,38 @@ class No16Bits(TorchFunctionMode):
         return function(*map(wide, args), **named)
 
 
+class FirstOfEquals(TorchFunctionMode):
+    r"""
+    ## Of equal scores, the first is chosen
+
+    `topk` may take any of them, and takes others in a text of another length. A ReLU makes many
+    scores zero, so a model that chooses its keys by such scores would seem to look at the length.
+    """
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
+    ) -> Any:
+        named = kwargs or {}
+        if function not in (torch.topk, Tensor.topk) or "out" in named:
+            return function(*args, **named)
+        return stable_topk(*args, **named)
+
+
+def stable_topk(
+    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ### The largest, of equals the first
+
+    The arguments are those of PyTorch's function.
+    """
+    # A wrong number is refused in PyTorch's own words.
+    if not input.dim() or not 0 <= k <= input.shape[dim]:
+        return torch.topk(input, k, dim, largest, sorted)
+    values, places = torch.sort(input, dim=dim, descending=largest, stable=True)
+    return torch.return_types.topk((values.narrow(dim, 0, k), places.narrow(dim, 0, k)))
+
+
 def wide(value: Any) -> Any:
     r"""
     ### For a type of 16 bits, `float32`
@@ -152,6 +184,7 @@ def undisturbed(module: nn.Module) -> Iterator[torch.device]:
         stack.callback(torch.set_default_dtype, torch.get_default_dtype())
         torch.set_default_dtype(torch.float32)
         stack.enter_context(No16Bits())
+        stack.enter_context(FirstOfEquals())
 
         # First an autocast that is on already, then any that would be entered.
         if torch.amp.is_autocast_available(device.type):

@@ -25,9 +25,9 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from wrongline.calling import arguments_of
+from wrongline.calling import arguments_of, said_length
 from wrongline.properties import never_used, one_number
-from wrongline.verdicts import NotTried, Unusual, told
+from wrongline.verdicts import NotTried, SaidError, Unusual, told
 from wrongline.whole import Whole
 
 # What a model that reads more than text takes.
@@ -35,6 +35,16 @@ OTHER_INPUTS = (
     r"pixel|image|video|audio|speech|vision|input_features|input_values|encoder_|cross_attn|"
     r"token_type"
 )
+
+
+# So long a text is tried if something seems to be unused.
+VERY_LONG = 2048
+
+
+class NoGradientError(SaidError):
+    r"""
+    ## Nothing can be asked for a gradient
+    """
 
 
 class Touched(TorchFunctionMode):
@@ -99,6 +109,21 @@ def unused_in(module: nn.Module, number: Tensor) -> dict[str, int]:
     return {name: n for name, n in unused.items() if without_number(name) not in used}
 
 
+def asked(whole: Whole, model: nn.Module, text: Tensor) -> tuple[dict[str, int], dict[str, int]]:
+    r"""
+    ## What a text doesn't use
+
+    The weights that get no gradient, and those of them that no function was given.
+    """
+    with Touched() as touched:
+        logits = whole.predict(model, text)
+    if not logits.requires_grad:
+        raise NoGradientError("the logits have no gradient: are they made under `no_grad`?")
+    unused = unused_in(model, one_number(logits))
+    named = dict(model.named_parameters())
+    return unused, {name: n for name, n in unused.items() if id(named[name]) not in touched.seen}
+
+
 def every_weight_is_used(whole: Whole) -> str:
     r"""
     ## Is every weight used?
@@ -109,17 +134,18 @@ def every_weight_is_used(whole: Whole) -> str:
                 one.requires_grad_(True)
         # A kernel of inference has no gradient at all.
         try:
-            # In a long text more is used: a chunk must be complete before it is summarised.
             longer = whole.longer(model)
-            with Touched() as touched:
-                logits = whole.predict(model, whole.inputs if longer is None else longer)
-            if not logits.requires_grad:
-                return NotTried("the logits have no gradient: are they made under `no_grad`?")
-            unused = unused_in(model, one_number(logits))
+            text = whole.inputs if longer is None else longer
+            unused, never = asked(whole, model, text)
+            # In a long text more is used: a chunk must be complete before it is summarised.
+            length = min(said_length(model) or 0, VERY_LONG)
+            if never and whole.is_called_as_usual and length > text.shape[1]:
+                text = text[:1].repeat(1, length // text.shape[1] + 1)[:, :length]
+                unused, never = asked(whole, model, text)
+        except NoGradientError as error:
+            return NotTried(told(error))
         except Exception as error:
             return NotTried(f"no gradient can be computed: {told(error)}")
-        named = dict(model.named_parameters())
-        never = {name: n for name, n in unused.items() if id(named[name]) not in touched.seen}
         # What it has for an image is not used by a text, and experts may not have been chosen.
         never = {name: n for name, n in never.items() if "expert" not in name}
         if any(re.search(OTHER_INPUTS, name) for name in arguments_of(model)):

@@ -14,8 +14,8 @@ The [tests of a model](model_tests.py), of its [cache](cache_tests.py), of a
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import partial, wraps
 from typing import Any
 
 import torch
@@ -26,7 +26,7 @@ from wrongline.calling import logits_of, own_lengths
 from wrongline.comparison import roughen
 from wrongline.in_place import borrowed
 from wrongline.places import far_apart, place_of
-from wrongline.verdicts import Findings, run_all
+from wrongline.verdicts import Findings, NotTried, Unusual, run_all
 
 # What fails here is told alone: without it, no other test makes sense.
 GATES = ("runs", "model_finite", "model_twice")
@@ -97,6 +97,7 @@ class Whole:
     * `make_step` is called with a model, and gives a function that makes one step of your training
       on inputs and targets
     * `n_steps` of them should be enough to learn the batch by heart
+    * `exact` computes with 64 bits
     """
 
     # What you have to say: the model, and a batch of a few short sequences.
@@ -114,6 +115,7 @@ class Whole:
 
     # More than enough for sequences that differ from the first token on.
     n_steps: int = 120
+    exact: bool = False
 
     # What was found out already: the logits of the batch, and the texts that were tried.
     known: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -142,12 +144,16 @@ class Whole:
                 with borrowed(model):
                     # (Whether there are numbers with yours is the question of a test.)
                     roughen(model).eval()
+                    if self.exact:
+                        model.double()
                     logits = self.predict(model, self.inputs)
                     self.known["rough"] = bool(has_numbers(logits))
                     if self.known["rough"]:
                         self.known["logits"] = logits.detach()
             if self.known["rough"]:
                 roughen(model)
+            if self.exact:
+                model.double()
             yield quiet(model) if training else model.eval()
 
     def logits(self, model: nn.Module) -> Tensor:
@@ -230,6 +236,35 @@ def has_numbers(logits: Tensor) -> Tensor:
     """
     finite = logits.isfinite()
     return finite.any(-1).all() & (finite | (logits == -torch.inf)).all()
+
+
+def unless_it_rounds(test: Callable[[Whole], str]) -> Callable[[Whole], str]:
+    r"""
+    ## A finding must hold with 64 bits, too
+
+    In a few models rounding grows from layer to layer: a vector of nearly no length is divided by
+    its length. What differs with 32 bits only is told as unusual.
+    """
+
+    @wraps(test)
+    def run(whole: Whole) -> str:
+        said = test(whole)
+        if not said or isinstance(said, NotTried | Unusual):
+            return said
+        usual = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        # Some models compute with 32 bits only, and say so.
+        try:
+            again = test(replace(whole, exact=True))
+        except Exception:
+            return said
+        finally:
+            torch.set_default_dtype(usual)
+        return (
+            said if again else Unusual(f"with 64 bits it doesn't show, so it is rounding: {said}")
+        )
+
+    return run
 
 
 def run_tests(tests: Sequence[Callable[[Whole], str]], whole: Whole, **options: Any) -> Findings:
