@@ -35,7 +35,7 @@ from literate.measuring import claims
 from literate.problems import GUESS, Problem
 from literate.python.scopes import bound_by_import
 from literate.reading.docstrings import OF_NAMES
-from literate.reading.notes import Note, Span
+from literate.reading.notes import Block, Note, Span
 from literate.reading.rows import rows
 from literate.reading.source import Definition, Source
 
@@ -271,36 +271,55 @@ def _listed(
         or (documented.kind == "class" and is_foreign and not constructors)
         or any("property" in ast.unparse(one) for one in documented.node.decorator_list)
     )
-    for item in (block for block in note.parsed.blocks if block.kind == "list_item"):
-        if _says_of_what(note.texts, item.first):
+    for items in _lists(note):
+        above = _text_above(note.texts, items[0].first)
+        section = _SECTION.fullmatch(above)
+        # “Each result has:” says what it lists, and so does a section of something else.
+        if section and section[1].lower() not in OF_NAMES or above.endswith(":"):
             continue
-        match = _LISTED.match(item.text)
-        for name in _DOTTED.findall(match[0]) if match else []:
-            if name in own or name == "and":
-                continue
-            near = _near(name, own, 0.85 if has_others else 0.75)
-            if has_others and not near:
-                continue
-            hint = f"; is `{near}` meant?" if near else "."
-            sentence = f"the list names `{name}`, which `{documented.name}` does not have{hint}"
-            yield Problem(path, note.line(item.first), sentence)
+        listed = [(item, _names_of(item)) for item in items]
+        # Where nothing says what a list is of, one of its names has to be right.
+        if not section and own.isdisjoint(name for _, names in listed for name in names):
+            continue
+        for item, names in listed:
+            for name in names:
+                if name in own or name == "and":
+                    continue
+                near = _near(name, own, 0.85 if has_others else 0.75)
+                if has_others and not near:
+                    continue
+                hint = f"; is `{near}` meant?" if near else "."
+                sentence = f"the list names `{name}`, which `{documented.name}` does not have{hint}"
+                yield Problem(path, note.line(item.first), sentence)
 
 
-def _says_of_what(texts: Sequence[str], first: int) -> bool:
+def _lists(note: Note) -> Iterator[list[Block]]:
     r"""
-    Whether the line above the list of an item says what it lists, as “Each result has:” does, or is
-    the title of a section of other things than arguments and attributes.
+    The items of each list. What a list inside another names are values, or keys.
+    """
+    end = 0
+    blocks = note.parsed.blocks
+    for outer in blocks:
+        if outer.kind not in ("bullet_list", "ordered_list") or outer.first < end:
+            continue
+        end = outer.last
+        inside = (block for block in blocks if outer.first <= block.first < outer.last)
+        depth = outer.depth + 1
+        yield [block for block in inside if block.kind == "list_item" and block.depth == depth]
+
+
+def _names_of(item: Block) -> list[str]:
+    match = _LISTED.match(item.text)
+    return _DOTTED.findall(match[0]) if match else []
+
+
+def _text_above(texts: Sequence[str], first: int) -> str:
+    r"""
+    The line above a list.
     """
     indent = _indent(texts[first])
-    for text in reversed(texts[:first]):
-        is_item = text.lstrip().startswith(("* ", "- ", "+ "))
-        if not text.strip() or _indent(text) > indent or (_indent(text) == indent and is_item):
-            continue
-        section = _SECTION.fullmatch(text.strip())
-        if section:
-            return section[1].lower() not in OF_NAMES
-        return text.rstrip().endswith(":")
-    return False
+    outside = (text for text in reversed(texts[:first]) if text.strip())
+    return next((text.strip() for text in outside if _indent(text) <= indent), "")
 
 
 def _indent(text: str) -> int:

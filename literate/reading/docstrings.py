@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from literate.reading.nested import nested
 from literate.reading.restructured import (
     FENCE,
     TextLine,
@@ -110,10 +111,9 @@ def as_markdown(texts: Sequence[str]) -> list[TextLine]:
     `texts` are its lines. Each line of the result knows which of them it comes from.
     """
     lines = [TextLine(text, at) for at, text in enumerate(texts)]
-    if not _SIGNS.search("\n".join(texts)):
-        return lines
     begin = _below_front_matter(texts)
-    return lines[:begin] + _sections(lines[begin:])
+    is_styled = _SIGNS.search("\n".join(texts))
+    return lines[:begin] + nested(_sections(lines[begin:]) if is_styled else lines[begin:])
 
 
 def _below_front_matter(texts: Sequence[str]) -> int:

@@ -58,7 +58,7 @@ def reasons(source: Source) -> Iterator[Reason]:
     for note in _notes(source):
         for block in note.parsed.blocks:
             if block.kind == "paragraph":
-                yield from _in_text(block.text, note.first + block.first)
+                yield from _in_text(block.text, note.line(block.first))
 
 
 def _notes(source: Source) -> Iterator[Note]:

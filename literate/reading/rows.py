@@ -11,9 +11,12 @@ the page sets them side by side. The rows of a file, put together, are the file.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from literate.reading.docstrings import as_markdown
+from literate.reading.nested import nested
 from literate.reading.notes import Note
+from literate.reading.restructured import TextLine
 from literate.reading.source import CELL, Definition, Docstring, Line, Source
 
 # What only sets off a line, or the lines around it.
@@ -119,7 +122,7 @@ def _row(source: Source, lines: list[Line]) -> Row:
     note = None
     if first.kind == "comment":
         texts = [line.text for line in lines if line.kind == "comment"]
-        note = Note("comment", first.number, tuple(map(uncommented, texts)))
+        note = _note("comment", first.number, tuple(map(uncommented, texts)))
     elif docstring is not None:
         note = _docstring_note(docstring)
     elif module is not None and first.number <= module.first <= lines[-1].number:
@@ -154,7 +157,14 @@ def _docstring_note(docstring: Docstring) -> Note:
     first, *others = docstring.shown.expandtabs().split("\n")
     indent = min((_indent(line) for line in others if line.strip()), default=0)
     texts = (first.strip(), *(line[indent:].rstrip() for line in others))
-    lines = as_markdown(texts)
+    return _note("docstring", docstring.first, texts)
+
+
+def _note(kind: Literal["docstring", "comment"], first: int, texts: tuple[str, ...]) -> Note:
+    if kind == "docstring":
+        lines = as_markdown(texts)
+    else:
+        lines = nested([TextLine(text, at) for at, text in enumerate(texts)])
     shown = tuple(line.text for line in lines)
-    numbers = () if shown == texts else tuple(docstring.first + line.at for line in lines)
-    return Note("docstring", docstring.first, shown, numbers)
+    numbers = () if shown == texts else tuple(first + line.at for line in lines)
+    return Note(kind, first, shown, numbers)

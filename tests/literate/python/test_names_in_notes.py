@@ -127,6 +127,21 @@ def test_arguments_of_any_style_are_those_of_the_function(
     assert names == listed
 
 
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        # As tqdm describes a format: neither list is one of arguments.
+        ("* `width`", "  + `int` sets it", "* `kind`", "  + `ascii`: plain"),
+        # Values of an argument are no arguments.
+        ("* `heads` is one of", "    * `none`", "    * `all_of_them`"),
+    ],
+)
+def test_a_list_of_other_things_names_no_arguments(docstring: tuple[str, ...]) -> None:
+    lines = "\n    ".join(['"""One.', "", *docstring, '"""', "heads = 1"])
+    said = found("", f"{CODE}\ndef g(heads, _kind):\n    {lines}\n")
+    assert [one for one in said if "the list names" in one] == []
+
+
 def test_a_document_is_read_in_the_same_way() -> None:
     text = "# A\n\n`d_modle`, `d_model`\n\n```sh\nd_modl\n```\n"
     (problem,) = problems_of_document("docs/a.md", text, known())

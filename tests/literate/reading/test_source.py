@@ -56,8 +56,8 @@ def assert_shown(source: Source) -> None:
         if row.note is not None:
             lines = [row.note.line(at) for at in range(len(row.note.texts))]
             if row.note.numbers:
-                # A docstring in another style: its lines are in order, and none is from elsewhere.
-                own = [line.number for line in row.lines if line.kind == "docstring"]
+                # In another style, its lines are in order, and none is from elsewhere.
+                own = [line.number for line in row.lines if line.kind == row.note.kind]
                 assert lines == sorted(lines), source.path
                 assert {*lines} <= {*own}, source.path
                 lines = own
