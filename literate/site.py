@@ -27,11 +27,13 @@ from literate.page.kept_pages import KeptPages, inputs_of
 from literate.page.links import Links
 from literate.page.notes import UNMEASURED
 from literate.page.page import Page, page
+from literate.page.pages_on_disk import digest
 from literate.page.steps import steps
 from literate.problems import LiterateError, Problem
 from literate.python import kept_names, names_in_notes
 from literate.python.references import modules_on_demand, network
 from literate.python.references import on_demand as network_on_demand
+from literate.python.seen import Seen
 from literate.python.statements import module_name
 from literate.reading import lessons, oracles
 from literate.reading.on_demand import OnDemand
@@ -42,7 +44,7 @@ from literate.results.fingerprints import fingerprint
 from literate.results.made_of import Code
 from literate.results.records import Result, page_of
 from literate.settings import Settings
-from literate.takeaway import exercises, feed, twin
+from literate.takeaway import exercises, feed, page_keys, twin
 from literate.takeaway.notebook import planned
 from literate.takeaway.notebook_cells import has_notebook
 from literate.takeaway.page_files import PageFiles
@@ -278,6 +280,17 @@ def pages(
     all_steps = steps(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
     kept_pages = kept_pages or KeptPages(None)
+    on_disk = kept_pages.on_disk
+    if not page_keys.depend_on_sources_alone(site.settings, site.results):
+        on_disk = None
+    seen = Seen()
+    if on_disk:
+        links = replace(links, pages=seen.over(site.sources))
+        page_files.watched(seen)
+        every = page_keys.of_project(
+            site.settings, page_files, site.sources, site.documents, all_steps
+        )
+        on_disk.begin(every, {path: digest(source.text) for path, source in site.sources.items()})
     kept = page_models(site.settings, PageModels.kept)
     origins = {
         source.path: (
@@ -302,7 +315,15 @@ def pages(
             origin = origins[source.path]
             graph = kept.get(source.path)
             written = kept_pages.page(source.path, origin, graph)
+            own = ""
+            if on_disk and page_keys.can_be_kept(source, site.settings):
+                failed = unmeasured.get(source.path, ())
+                root = site.settings.root
+                measurement = measured.get(source.path)
+                own = page_keys.of_page(source, root, measurement, failed, references)
+                written = written or on_disk.page(source.path, own)
             if written is None:
+                seen.begin()
                 takeaways, problems = page_files.of(source)
                 size, flow = shown.get(source.path, (0, ""))
                 there = compared.get(source.path, "")
@@ -315,6 +336,8 @@ def pages(
                 told = twin.of_page(source, links, measured.get(source.path))
                 written = replace(written, problems=(*written.problems, *problems), twin=told)
                 kept_pages.pages[source.path] = origin, graph, written
+                if on_disk and own:
+                    on_disk.keep(source.path, own, seen.paths, written)
             against = [
                 *_owed(site.settings, written.problems),
                 *kept_pages.problems(source, names, site.settings),

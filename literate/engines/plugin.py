@@ -5,7 +5,7 @@ summary: MkDocs is handed the pages.
 ---
 
 MkDocs is handed the pages as if they had been written by hand, so its navigation and its check of
-links treat them like any other. This module alone knows MkDocs.
+links treat them like any other. This module and that of the [kept HTML](kept_html.py) alone know MkDocs.
 """
 
 import gc
@@ -28,12 +28,15 @@ from mkdocs.structure.pages import Page as Document
 from mkdocs.structure.toc import TableOfContents
 
 from literate import site
+from literate.engines import kept_html
+from literate.engines.kept_html import KeptHtml
 from literate.engines.kept_site import KeptSite
 from literate.engines.raw_html import ReadyHtml
 from literate.page import kept_pages
 from literate.page.kept_pages import KeptPages
 from literate.page.lists import HOME
 from literate.page.page import Page
+from literate.page.pages_on_disk import PagesOnDisk
 from literate.problems import LiterateError
 from literate.reading.python_files import python_files
 from literate.settings import Settings, load
@@ -67,6 +70,9 @@ class LiteratePlugin(BasePlugin):
         self.kept_pages: KeptPages | None = None
         self.html: dict[str, tuple[object, str, TableOfContents]] = {}
         self.kept_site = KeptSite()
+        # While one is built: what another build has left.
+        self.on_disk: PagesOnDisk | None = None
+        self.kept_html: KeptHtml | None = None
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
         r"""
@@ -118,6 +124,15 @@ class LiteratePlugin(BasePlugin):
         """
         if self.serves:
             self.kept_site.take_away(Path(config.site_dir))
+            return
+        self.on_disk = PagesOnDisk(self.settings.root / self.settings.store / "pages")
+        self.kept_html = None
+        events = config.plugins.events
+        is_next_to_the_engine = events["page_markdown"][-1:] == [self.on_page_markdown] and events[
+            "page_content"
+        ][:1] == [self.on_page_content]
+        if is_next_to_the_engine and kept_html.is_pure(config):
+            self.kept_html = KeptHtml(self.on_disk, config)
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
         r"""
@@ -168,6 +183,8 @@ class LiteratePlugin(BasePlugin):
         Without the address of the site the map would name no page. The packed one holds a date.
         """
         folder = Path(config.site_dir)
+        if self.on_disk is not None:
+            self.on_disk.drop_others()
         self.kept_site.put(folder, self.for_programs)
         self.kept_site.drop_all_but(folder, self.paths)
         (folder / "sitemap.xml.gz").unlink(missing_ok=True)
@@ -179,7 +196,8 @@ class LiteratePlugin(BasePlugin):
     def _pages(self, url: str) -> tuple[Site, list[Page]]:
         if not self.serves:
             loaded = replace(site.load(self.settings), url=url)
-            return loaded, site.correct_pages(loaded, log.info, warn=log.warning)
+            kept = KeptPages(None, on_disk=self.on_disk)
+            return loaded, site.correct_pages(loaded, log.info, kept, log.warning)
         if self.kept_pages is None:
             self.kept_pages = kept_pages.nothing(self.settings)
         loaded = site.load(self.settings, self.kept_pages.sources)
@@ -203,6 +221,8 @@ class LiteratePlugin(BasePlugin):
         While the site is served, a page that is as it was isn't converted again.
         """
         self.origin = markdown, self.uris
+        if self.kept_html is not None:
+            return "" if self.kept_html.begins(markdown, page, files) else markdown
         known = self.html.get(page.file.src_uri)
         return "" if self.serves and known and known[0] == self.origin else markdown
 
@@ -215,6 +235,8 @@ class LiteratePlugin(BasePlugin):
         It looks for them in the Markdown, where the code was [put aside](raw_html.py).
         """
         uri = page.file.src_uri
+        if self.kept_html is not None:
+            html = self.kept_html.ends(html, page, files)
         known = self.html.get(uri)
         if self.serves and known and known[0] == self.origin:
             _, html, page.toc = known

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from literate.measuring.measure import Bench, Measurement
 from literate.page.links import Links
 from literate.page.page import Page
+from literate.page.pages_on_disk import PagesOnDisk
 from literate.problems import Problem
 from literate.python import names_in_notes
 from literate.python.names_in_notes import Names
@@ -49,6 +50,7 @@ class KeptPages:
     * `graphs` are the files of all graphs, by their places on the site
     * `judged` are sources with their problems, which are those of all with these `names`
     * `background` exports the graphs that no build waits for
+    * `on_disk` has the pages of the last build of another process, where a build may take them
     """
 
     bench: Bench | None
@@ -60,6 +62,7 @@ class KeptPages:
     judged: dict[str, tuple[Source, list[Problem]]] = field(default_factory=dict)
     graphs: dict[str, bytes] = field(default_factory=dict)
     background: BackgroundExports | None = None
+    on_disk: PagesOnDisk | None = None
 
     def close(self) -> None:
         r"""

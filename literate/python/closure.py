@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from literate.problems import LiterateError, Problem
 from literate.python.order import Found, Needs, in_order
 from literate.python.scopes import Use, origin_of
+from literate.python.seen import Watched
 from literate.python.statements import Import, Module, Modules, Piece, package_of, take_apart
 from literate.reading.source import Source
 
@@ -96,7 +97,7 @@ def closure(
 
 
 def _package(sources: Mapping[str, Source], instead: Mapping[Wanted, Wanted]) -> "_Package":
-    if instead or not isinstance(sources, Modules):
+    if instead or not isinstance(sources, Modules | Watched):
         return _Package(sources, instead)
     sources.known = sources.known or _Package(sources, instead)
     return sources.known

@@ -16,6 +16,7 @@ from dataclasses import replace
 from literate.page.links import folder
 from literate.page.takeaways import File, Takeaways
 from literate.problems import LiterateError, Problem
+from literate.python.seen import Seen
 from literate.python.statements import by_module, module_name
 from literate.reading.front_matter import title_of
 from literate.reading.source import Source
@@ -29,7 +30,7 @@ from literate.takeaway.notebook import build, file_name
 from literate.takeaway.notebook_cells import has_notebook
 from literate.takeaway.rasters import Rasters
 from literate.takeaway.repository import address, notebooks_branch
-from literate.takeaway.snippet import snippets
+from literate.takeaway.snippet import DISTRIBUTIONS, snippets
 
 
 class PageFiles:
@@ -50,13 +51,30 @@ class PageFiles:
     ) -> None:
         self.uris = uris
         self.url = url
-        self.by_module = by_module(sources)
+        self.by_module: Mapping[str, Source] = by_module(sources)
         self.settings = settings
         self.installed = installed(settings, address(settings.root))
-        self.copied = copied(self.by_module.values(), self.installed)
+        self.copied: Mapping[str, Source] = copied(self.by_module.values(), self.installed)
         self.licence = of_project(settings.root)
         self.addresses = of_site(settings, uris, url, address(settings.root), notebooks_branch())
         self.rasters = Rasters(results, settings.root / settings.notebooks)
+
+    def watched(self, seen: Seen) -> None:
+        r"""
+        ### From now on it is seen which sources are taken from
+        """
+        self.by_module = seen.over(self.by_module)
+        self.copied = seen.over(self.copied)
+
+    @property
+    def made_for(self) -> tuple[object, ...]:
+        r"""
+        ### What it takes from the project beside the sources
+        """
+        cited = project(self.settings.root)
+        known = sorted(DISTRIBUTIONS().items())
+        addresses = replace(self.addresses, page=None)
+        return self.url, self.installed, self.licence, addresses, cited, known
 
     def of(self, source: Source) -> tuple[Takeaways, list[Problem]]:
         r"""
