@@ -62,7 +62,7 @@ setup(
         "literate.engines": ["theme/**/*"],
         "literate.results": ["schema.json"],
         "page_runner": ["assets/*"],
-        "page_runner.edit": ["build.mjs", "scripts/*"],
+        "page_runner.edit": ["build.mjs", "npm/*", "npm/.npmrc", "scripts/*"],
         "wrongline": ["py.typed"],
         "browser_torch.kernels": ["*.c", "*.h", "kernels.wasm*"],
         "literate.page": ["*.js", "*.mjs", "assets/**/*", "npm/*", "npm/.npmrc", "templates/*"],

@@ -59,8 +59,9 @@ class Settings:
     * `lessons` says which pages teach, and what [these owe](reading/lessons.py) their readers
     * `page_models` has the models that [run on pages](../page_runner/__init__.py), and for each its
       pages
-    * `edit` names the packages whose pages can be [edited](../page_runner/edit/__init__.py), and
-      what stands in for torch
+    * `edit` has the packages whose pages can be [edited](../page_runner/edit/__init__.py), all of
+      `sources` if it names none, and what stands in for torch, if they need it; without `edit`, no
+      page can
     * `compare` maps a result to the folder of the site whose page compares the pages that its
       tables name: they lead there
     * `differences` names a base class; each class below it [replaces a line](page/differences.py)
@@ -89,7 +90,7 @@ class Settings:
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     lessons: Mapping[str, Any] = field(default_factory=dict)
     page_models: Mapping[str, Any] = field(default_factory=dict)
-    edit: Mapping[str, Any] = field(default_factory=dict)
+    edit: Mapping[str, Any] | None = None
     compare: Mapping[str, str] = field(default_factory=dict)
     differences: Mapping[str, Any] = field(default_factory=dict)
     katex: str = ""

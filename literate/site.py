@@ -573,14 +573,21 @@ def edit(settings: Settings) -> Edit | None:
 
     None, where the settings name nothing that can be [edited](../page_runner/edit/files.py).
     """
-    if not settings.edit:
+    if settings.edit is None:
         return None
 
     def left_out(path: str) -> bool:
         return any(fnmatch(path, pattern) for pattern in settings.machinery)
 
+    told = {name: value for name, value in settings.edit.items() if name not in ("npm", "packages")}
+    packages = settings.edit.get("packages", settings.sources)
+    modules = [path for path in python_files(settings) if _is_below(path, packages)]
     places = settings.root, settings.root / settings.store / "edit", katex.program("node")
-    return Edit(*places, **settings.edit, left_out=left_out)
+    return Edit(*places, katex.of_editor(settings), modules, **told, left_out=left_out)
+
+
+def _is_below(path: str, packages: Iterable[str]) -> bool:
+    return any(package == "." or path.startswith(f"{package}/") for package in packages)
 
 
 def assets(settings: Settings) -> Iterator[tuple[str, Path]]:

@@ -9,16 +9,25 @@ told by the name with which the line's reader would reach it.
 """
 
 import itertools
+import sys
 from collections.abc import Iterator
 from typing import Any
-
-import torch
 
 # The first elements of a long list say enough.
 MOST_ELEMENTS = 8
 
 
-def tensors_in(name: str, value: Any, depth: int = 2) -> Iterator[tuple[str, torch.Tensor]]:
+def is_tensor(value: Any) -> bool:
+    r"""
+    ## Is a value a tensor?
+
+    Where nothing has imported PyTorch, nothing is.
+    """
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def tensors_in(name: str, value: Any, depth: int = 2) -> Iterator[tuple[str, Any]]:
     r"""
     ## The tensors in a value, with their names
 
@@ -26,7 +35,7 @@ def tensors_in(name: str, value: Any, depth: int = 2) -> Iterator[tuple[str, tor
     dataclass have the name with which one would reach them, `return[0]` or `state.mean`. The value
     may hold values that hold tensors, but nothing deeper is looked at.
     """
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         yield name, value
     elif depth:
         for part, inner in itertools.islice(parts_of(value), MOST_ELEMENTS):

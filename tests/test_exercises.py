@@ -28,7 +28,7 @@ HOLES = [
     for path, holes in tomllib.loads(EXERCISES).items()
     for number in range(len(holes))
 ]
-RIGHT = "Right: the same numbers as the lesson's, wherever one can look.\n"
+RIGHT = "Right: the same results as the lesson's, wherever one can look.\n"
 UNSOLVED = "Nothing to judge yet: write your line in the cell above, and run both cells.\n"
 STILL = "Not yet. The bug is still there.\n"
 

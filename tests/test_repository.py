@@ -90,7 +90,7 @@ def test_no_file_names_a_place_on_somebodys_machine() -> None:
 
 def test_no_lock_file_names_a_server() -> None:
     locks = [text_of(str(path)) for path in files() if path.name == "package-lock.json"]
-    assert len(locks) == 3
+    assert len(locks) == 4
     assert all('"integrity"' in lock and '"resolved"' not in lock for lock in locks)
 
 

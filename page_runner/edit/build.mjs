@@ -9,7 +9,7 @@
 // * `scripts` is the folder of the scripts, and `trim` the module that makes the library smaller
 // * `wanted` are names of modules of the standard library, and `files` those of the archive of
 //   modules: pairs of a name and a place
-// * `kernels` is the address of the kernels, from the folder of the scripts
+// * `kernels` is the address of the kernels, from the folder of the scripts, or empty
 //
 // One answer: the wanted modules that are `missing`.
 

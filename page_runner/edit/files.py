@@ -4,8 +4,8 @@ title: Files of the Editor
 summary: What a reader's browser fetches when a page is edited, and how large it is.
 ---
 
-**In:** a table of settings that names the packages whose pages are edited, and the package that
-stands in for torch. **Out:** files for the site, in two folders:
+**In:** the modules whose pages are edited, and the package that stands in for torch, if they need
+one. **Out:** files for the site, in two folders:
 
 * What is the same for all pages, Python above all, lies under a name that changes with its content.
   So a browser can keep it for good, and never mixes the old with the new.
@@ -54,6 +54,12 @@ RUNS = (
     "edit/seen.py",
 )
 
+# What npm fetches for a project that has no parts of the editor itself: versions and hashes.
+NPM = HERE / "npm"
+
+# What a browser has beside Python's own modules: figures are drawn by ours.
+DRAWN = "matplotlib"
+
 # What a page doesn't fetch when it is edited.
 ASIDE = ("licences.txt", "paste.js", "shared.js", "train.js")
 
@@ -94,10 +100,11 @@ class Edit:
 
     * `root` is the folder of the project, and `store` the one that keeps what was made
     * `node` is the program that runs JavaScript
-    * `packages` are the annotated ones, and `stand_in` is the one that takes the place of torch:
-      the command `python -m STAND_IN pack FOLDER` writes what the browser needs of it: its modules,
-      and “kernels.wasm”
     * `npm` is the folder with “node_modules”
+    * `modules` are the files of the annotated packages, by their paths from the root
+    * `stand_in` is the package that takes the place of torch, if there is one: the command
+      `python -m STAND_IN pack FOLDER` writes what the browser needs of it: its modules, and
+      “kernels.wasm”
     * `data` are files of the packages that are no modules, and that pages read
     * `without` are pages that need what the stand-in lacks, so they have no editor
     * `forms` are what some pages have beside their editor: for each the script of the form, its
@@ -109,9 +116,9 @@ class Edit:
     root: Path
     store: Path
     node: str
-    packages: Sequence[str]
-    stand_in: str
-    npm: str = "."
+    npm: Path
+    modules: Sequence[str]
+    stand_in: str = ""
     data: Sequence[str] = ()
     without: Sequence[str] = ()
     forms: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -123,9 +130,16 @@ class Edit:
 
         By their paths from the root.
         """
-        modules = sorted(one for name in self.packages for one in (self.root / name).rglob("*.py"))
-        files = [*modules, *(self.root / path for path in self.data)]
-        return {one.relative_to(self.root).as_posix(): one for one in files}
+        return {path: self.root / path for path in [*self.modules, *self.data]}
+
+    @property
+    def packages(self) -> list[str]:
+        r"""
+        ### The names under which they are imported
+
+        Those of packages, and of modules that lie in none.
+        """
+        return sorted({path.partition("/")[0].removesuffix(".py") for path in self.modules})
 
     @cached_property
     def imports(self) -> dict[str, set[str]]:
@@ -138,8 +152,7 @@ class Edit:
         found = {}
         for path in paths:
             name = module_name(path)
-            package = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
-            names = [*parents(name), *imported((self.root / path).read_bytes(), package)]
+            names = [*parents(name), *imported((self.root / path).read_bytes(), _around(path))]
             candidates = {one for name in names for one in files_of(name)}
             found[path] = (candidates & paths) - {path}
         return found
@@ -154,6 +167,29 @@ class Edit:
             found |= new
             waiting += new
         return sorted(found)
+
+    def foreign(self, path: str) -> set[str]:
+        r"""
+        ### What a page imports at once, and no browser has
+
+        Packages of others. What is imported only when a function is called may be missing.
+        """
+        found, waiting = {path}, [path]
+        names: set[str] = set()
+        while waiting:
+            module = waiting.pop()
+            at_once = imported((self.root / module).read_bytes(), _around(module), at_once=True)
+            names |= {name.partition(".")[0] for name in at_once}
+            needed = {one for name in at_once for one in files_of(name)} & self.imports[module]
+            waiting += needed - found
+            found |= needed
+        known = {
+            *self.packages,
+            *sys.stdlib_module_names,
+            DRAWN,
+            *(["torch"] * bool(self.stand_in)),
+        }
+        return names - known
 
     def index(self) -> str:
         r"""
@@ -173,12 +209,12 @@ class Edit:
         r"""
         ### Can this page be edited?
 
-        One with a form can, if it is no lesson, too.
+        One with a form can, if it is no lesson, too. One that imports what no browser has can't.
         """
         if path in self.forms:
             return True
-        is_lesson = path.partition("/")[0] in self.packages and not self.left_out(path)
-        return is_lesson and path not in self.without
+        is_lesson = path in self.imports and not self.left_out(path)
+        return is_lesson and path not in self.without and not self.foreign(path)
 
     def offer(self, path: str) -> Offer | None:
         r"""
@@ -244,25 +280,30 @@ class Edit:
         r"""
         ### What the folder depends on
         """
-        spec = find_spec(self.stand_in)
-        if spec is None or not spec.submodule_search_locations:
-            raise EditError(f"there is no package `{self.stand_in}` that stands in for torch.")
-        stand_in = Path(spec.submodule_search_locations[0])
         files = [
-            self.root / self.npm / "package-lock.json",
+            self.npm / "package-lock.json",
             *(
                 one
                 for one in sorted(HERE.rglob("*"))
                 if one.suffix in (".py", ".mjs", ".js", ".css")
             ),
             *(LIVEPAGE / name for name in (*RUNS, "assets/elements.js")),
-            *(one for one in sorted(stand_in.rglob("*")) if "__pycache__" not in one.parts),
+            *self._of_stand_in(),
         ]
         digest = sha256(json.dumps(sorted(self.library())).encode())
         for file in files:
             if file.is_file():
                 digest.update(sha256(file.read_bytes()).digest())
         return digest.hexdigest()[:12]
+
+    def _of_stand_in(self) -> list[Path]:
+        if not self.stand_in:
+            return []
+        spec = find_spec(self.stand_in)
+        if spec is None or not spec.submodule_search_locations:
+            raise EditError(f"there is no package `{self.stand_in}` that stands in for torch.")
+        folder = Path(spec.submodule_search_locations[0])
+        return [one for one in sorted(folder.rglob("*")) if "__pycache__" not in one.parts]
 
     def library(self) -> set[str]:
         r"""
@@ -274,23 +315,25 @@ class Edit:
         return standard(self.root / path for path in needed)
 
     def _make(self, new: Path, stand_in: Path) -> None:
-        command = [sys.executable, "-m", self.stand_in, "pack", str(stand_in)]
-        run(command, self.root, f"`{self.stand_in}` can't be packed")
         modules = [(f"page_runner/{name}", str(LIVEPAGE / name)) for name in RUNS]
+        kernels = ""
+        if self.stand_in:
+            command = [sys.executable, "-m", self.stand_in, "pack", str(stand_in)]
+            run(command, self.root, f"`{self.stand_in}` can't be packed")
+            kernels = place_of_kernels((stand_in / KERNELS).read_bytes())
         for file in sorted(stand_in.rglob("*")):
             if file.suffix == ".py":
                 modules.append((file.relative_to(stand_in).as_posix(), str(file)))
             elif file.is_file():
                 shutil.copyfile(file, new / file.name)
-        kernels = place_of_kernels((new / KERNELS).read_bytes())
         request = {
-            "root": str((self.root / self.npm).resolve()),
+            "root": str(self.npm.resolve()),
             "out": str(new),
             "scripts": str(HERE / "scripts"),
             "trim": str(HERE / "trim.py"),
             "wanted": sorted(self.library() | standard(Path(place) for _, place in modules)),
             "files": modules,
-            "kernels": relpath(kernels, f"{PLACE}/HASH"),
+            "kernels": kernels and relpath(kernels, f"{PLACE}/HASH"),
         }
         command = [self.node, str(HERE / "build.mjs")]
         run(command, self.root, "the editor can't be built", json.dumps(request))
@@ -363,16 +406,26 @@ def parents(name: str) -> Iterator[str]:
         yield ".".join(parts[:end])
 
 
+def _around(path: str) -> str:
+    r"""
+    The package in which the names of a module are looked up.
+    """
+    name = module_name(path)
+    return name if path.endswith("/__init__.py") else name.rpartition(".")[0]
+
+
 @cache
-def imported(module: bytes, package: str = "") -> frozenset[str]:
+def imported(module: bytes, package: str = "", at_once: bool = False) -> frozenset[str]:
     r"""
     ## What a module imports
 
-    `from a import b` is both `a` and `a.b`: only the files tell which of them is a module. While a
-    site is served, a module that is as it was isn't parsed again.
+    `from a import b` is both `a` and `a.b`: only the files tell which of them is a module. With
+    `at_once`, what it can't be imported without. While a site is served, a module that is as it was
+    isn't parsed again.
     """
     found: set[str] = set()
-    for node in ast.walk(ast.parse(module)):
+    tree = ast.parse(module)
+    for node in tree.body if at_once else ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {one.name for one in node.names}
         elif isinstance(node, ast.ImportFrom):

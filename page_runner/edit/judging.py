@@ -9,12 +9,17 @@ and with the lesson's, and all results are compared, those of the function with 
 If they differ, each mistake that is likely is made in turn: the one that gives what the reader's
 code gives is named.
 
+A result is taken apart until there are numbers, texts, tensors and arrays: lists and dictionaries
+by their elements, objects of the lesson's own classes by their attributes, other objects by the
+text that Python writes of them. What can be called, as a function or a model, is part of the
+program and no result. What the example prints is one, too.
+
 Dropout is off while both run. Which elements it drops depends on how a tensor lies in memory: of
 two right lines that leave their results in different orders of axes, each would lose other
 elements. What was to be dropped is compared instead, without regard to the order.
 
 The function stands in notebooks as well, which have a copy of its text. So it brings all that it
-needs along.
+needs along, and asks for no library: where PyTorch or NumPy are used, the lesson has imported them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,74 +47,169 @@ def judge_runs(
 
     An error of `yours` is raised.
     """
+    import io
+    import math
+    import random
     import sys
-    from contextlib import suppress
+    from contextlib import contextmanager, redirect_stdout, suppress
+    from itertools import zip_longest
 
-    import torch
-    from torch.nn import functional
+    plain = bool, int, float, complex, str, bytes, type(None)
 
-    def parts(name: str, value: "Any") -> "Iterator[tuple[str, Any]]":
-        if isinstance(value, tuple | list | dict):
-            for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-                yield from parts(f"{name}[{key!r}]", part)
-        elif isinstance(value, (torch.Tensor, int, float, str)):
-            is_text = isinstance(value, str)
-            yield name, value if is_text else torch.as_tensor(value).detach().clone()
+    def is_array(value: "Any") -> bool:
+        return hasattr(value, "shape") and hasattr(value, "dtype") and hasattr(value, "tolist")
+
+    def copied(value: "Any") -> "Any":
+        return value.detach().clone() if hasattr(value, "detach") else value.copy()
+
+    def parts(name: str, value: "Any", own: str, around: tuple = ()) -> "Iterator[tuple]":
+        if isinstance(value, plain):
+            yield name, value
+        elif is_array(value):
+            yield name, copied(value)
+        elif callable(value) or hasattr(value, "__next__") or id(value) in around:
+            return
+        elif isinstance(value, (tuple, list, dict, set, frozenset)):
+            # Neither a set nor, to `==`, a dictionary has an order.
+            inside: Any = enumerate(value)
+            if isinstance(value, dict):
+                inside = sorted(value.items(), key=lambda item: repr(item[0]))
+            elif isinstance(value, (set, frozenset)):
+                inside = enumerate(sorted(value, key=repr))
+            yield f"the length of {name}", len(value)
+            for key, part in inside:
+                yield from parts(f"{name}[{key!r}]", part, own, (*around, id(value)))
+        elif type(value).__module__.partition(".")[0] == own:
+            slots = [one for each in type(value).__mro__ for one in getattr(each, "__slots__", ())]
+            held = {one: getattr(value, one) for one in slots if hasattr(value, one)}
+            for key, part in (held | getattr(value, "__dict__", {})).items():
+                yield from parts(f"{name}.{key}", part, own, (*around, id(value)))
+        elif not repr(value).startswith("<"):
+            yield name, repr(value)
+
+    @contextmanager
+    def seeded(dropped: list) -> "Iterator[None]":
+        torch = sys.modules.get("torch")
+        numpy = sys.modules.get("numpy")
+        state = random.getstate()
+        random.seed(1)
+        numbers = numpy and numpy.random.get_state()
+        if numpy:
+            numpy.random.seed(1)
+        try:
+            if not torch:
+                yield
+                return
+            functional = torch.nn.functional
+            dropout = functional.dropout
+
+            def keep(
+                input: "Any", p: float = 0.5, training: bool = True, inplace: bool = False
+            ) -> "Any":
+                chance = float(p) if training else 0.0
+                given = input.detach().flatten().sort().values
+                dropped.append(("what dropout is given", chance))
+                dropped.append(("what dropout is given", given.clone()))
+                return input
+
+            functional.dropout = keep
+            try:
+                with torch.random.fork_rng():
+                    torch.manual_seed(1)
+                    yield
+            finally:
+                functional.dropout = dropout
+        finally:
+            random.setstate(state)
+            if numpy:
+                numpy.random.set_state(numbers)
 
     def run(made: "Run") -> tuple[list, list]:
         results: list = []
         way: list = []
-        code, example = made()
         dropped: list = []
-
-        def keep(
-            input: "Any", p: float = 0.5, training: bool = True, inplace: bool = False
-        ) -> "Any":
-            chance = float(p) if training else 0.0
-            numbers = input.detach().flatten().sort().values
-            dropped.extend(parts("what dropout is given", (chance, numbers)))
-            return input
+        code, example = made()
+        own = (example.__module__ or "builtins").partition(".")[0]
 
         def look(frame: "Any", event: str, value: "Any") -> None:
             if event == "return" and frame.f_code is code:
-                results.extend(parts("what it returns", value))
+                results.extend(parts("what it returns", value, own))
                 for name in bound:
-                    way.extend(parts(f"`{name}`", frame.f_locals.get(name)))
+                    way.extend(parts(f"`{name}`", frame.f_locals.get(name), own))
 
         before = sys.getprofile()
-        dropout = functional.dropout
-        functional.dropout = keep
-        sys.setprofile(look)
-        try:
-            with torch.random.fork_rng():
-                torch.manual_seed(1)
-                results.extend(parts("what the example returns", example()))
-        finally:
-            sys.setprofile(before)
-            functional.dropout = dropout
+        printed = io.StringIO()
+        with seeded(dropped), redirect_stdout(printed):
+            sys.setprofile(look)
+            try:
+                results.extend(parts("what the example returns", example(), own))
+            finally:
+                sys.setprofile(before)
+        results.append(("what the example prints", printed.getvalue()))
         return results + dropped, way
 
+    def short(value: "Any") -> str:
+        if is_array(value):
+            kind = "a tensor" if hasattr(value, "detach") else "an array"
+            return f"{kind} of the shape {[*value.shape]}"
+        text = repr(value)
+        return text if len(text) <= 80 else f"{text[:79]}…"
+
+    def near(one: "Any", other: "Any") -> bool:
+        pairs = (one.real, other.real), (one.imag, other.imag)
+        return all(
+            math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-9) or (a != a and b != b) for a, b in pairs
+        )
+
+    def as_array(number: "Any", like: "Any") -> "Any":
+        if hasattr(like, "detach"):
+            return sys.modules["torch"].as_tensor(number)
+        return sys.modules["numpy"].asarray(number)
+
+    def differ(name: str, one: "Any", other: "Any") -> str:
+        # A number of Python is as good as a tensor that holds one.
+        if is_array(one) and isinstance(other, (bool, int, float)):
+            other = as_array(other, one)
+        elif is_array(other) and isinstance(one, (bool, int, float)):
+            one = as_array(one, other)
+        told = f"{name} is {short(one)}, and the lesson's {short(other)}"
+        if is_array(one) != is_array(other):
+            return told
+        if not is_array(one):
+            if isinstance(one, (float, complex)) and isinstance(other, (float, complex)):
+                return "" if near(one, other) else told
+            is_same = type(one).__name__ == type(other).__name__ and one == other
+            return "" if is_same else told
+        if one.shape != other.shape:
+            return f"{name} has the shape {[*one.shape]}, and the lesson's {[*other.shape]}"
+        if one.dtype != other.dtype:
+            return f"{name} is {one.dtype}, and the lesson's {other.dtype}"
+        if hasattr(one, "detach"):
+            allclose = sys.modules["torch"].allclose
+            is_same = allclose(one.double(), other.double(), 1e-4, 1e-5, equal_nan=True)
+        elif one.dtype.kind in "fc":
+            is_same = sys.modules["numpy"].allclose(one, other, 1e-4, 1e-9, equal_nan=True)
+        else:
+            is_same = (one == other).all()
+        if is_same:
+            return ""
+        return f"{name} has the right shape, but other numbers than the lesson's"
+
     def difference(found: list, expected: list) -> str:
-        if [name for name, _ in found] != [name for name, _ in expected]:
-            return "something is missing in the results, or there is too much"
-        for (name, one), (_, other) in zip(found, expected, strict=True):
-            if isinstance(one, str) or isinstance(other, str):
-                if one != other:
-                    return f"{name} is {one!r}, and the lesson's {other!r}"
-            elif one.shape != other.shape:
-                shape, right = list(one.shape), list(other.shape)
-                return f"{name} has the shape {shape}, and the lesson's {right}"
-            elif one.dtype != other.dtype:
-                return f"{name} is {one.dtype}, and the lesson's {other.dtype}"
-            elif not torch.allclose(one.double(), other.double(), 1e-4, 1e-5, equal_nan=True):
-                return f"{name} has the right shape, but other numbers than the lesson's"
+        nothing = "", None
+        for (name, one), (right, other) in zip_longest(found, expected, fillvalue=nothing):
+            if name != right:
+                return "something is missing in the results, or there is too much"
+            said = differ(name, one, other)
+            if said:
+                return said
         return ""
 
     results, way = run(lesson)
     found, found_way = run(yours)
     said, on_the_way = difference(found, results), difference(found_way, way)
     if not said and not on_the_way:
-        return "Right: the same numbers as the lesson's, wherever one can look."
+        return "Right: the same results as the lesson's, wherever one can look."
     for number, (name, mistake) in enumerate(wrong.items()):
         # A mistake may stop the example, or its source may be out of reach.
         with suppress(Exception):

@@ -9,11 +9,12 @@ as the reader likes, each time from the beginning:
 
 * All modules of our packages are forgotten, and what the reader has changed takes the place of its
   file. So no module keeps anything of an earlier run, and pages that import a changed module get
-  it, too. (What a run changes in torch itself stays.)
+  it, too. (What a run changes in other people's modules stays.)
 * The page itself is [instrumented](../instrument.py): what its lines bind is [seen](seen.py).
 * Code that is as it was is not compiled again.
 
-Nothing here knows that it's in a browser. The tests run the same module with PyTorch itself.
+Nothing here knows that it's in a browser. The tests run the same module with PyTorch itself. A page
+that imports neither PyTorch nor NumPy needs neither of them.
 """
 
 import gc
@@ -31,8 +32,6 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
-
-import torch
 
 from page_runner.edit.drawing import offer_figures, show_what_is_left
 from page_runner.edit.failure import told
@@ -276,9 +275,13 @@ def reset() -> None:
     r"""
     ## The same beginning for every run
 
-    As when the page was measured: the same defaults and the same random numbers.
+    As when the page was measured: the same defaults and the same random numbers, of each library
+    that is there.
     """
-    torch.set_default_dtype(torch.float32)
-    torch.set_grad_enabled(True)
-    torch.manual_seed(0)
     random.seed(0)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(0)
+    if torch := sys.modules.get("torch"):
+        torch.set_default_dtype(torch.float32)
+        torch.set_grad_enabled(True)
+        torch.manual_seed(0)

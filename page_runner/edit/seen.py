@@ -8,13 +8,15 @@ A line that runs a hundred times is told once for each of its shapes, with the f
 first calls. To tell two runs apart, first values are not enough: a mask that hides one more key may
 change the last row only. So each tensor has a mark, two sums over its numbers, of a large tensor
 over the first million; equal tensors have equal marks.
+
+Where a page has no PyTorch, all that a line binds is told: numbers, texts and lists, as Python
+writes them. Beside tensors, that would be too much to read.
 """
 
+import sys
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Any
-
-import torch
-from torch import Tensor
 
 from page_runner.values import tensors_in
 
@@ -30,8 +32,11 @@ MOST_TENSORS = 64
 # Of the calls in which a line has bound one shape, so many are kept to be compared.
 MOST_CALLS = 16
 
-# Name, shape and type of a tensor.
-Key = tuple[str, tuple[int, ...], str]
+# Of a longer value the beginning is told.
+MOST_CHARACTERS = 72
+
+# Name, shape and type of a tensor; what is none has no shape.
+Key = tuple[str, tuple[int, ...] | None, str]
 
 
 class Seen:
@@ -51,6 +56,10 @@ class Seen:
         r"""
         ### A line has bound a value
         """
+        torch = sys.modules.get("torch")
+        if torch is None:
+            self._see_plain(line, name, value)
+            return value
         with torch.no_grad():
             for part, tensor in tensors_in(name, value):
                 self._see(line, part, tensor)
@@ -76,23 +85,40 @@ class Seen:
         The page knows their names from its recorded run.
         """
 
-    def _see(self, line: int, name: str, tensor: Tensor) -> None:
+    def _see(self, line: int, name: str, tensor: Any) -> None:
         try:
             shape = tuple(int(size) for size in tensor.shape)
         except (RuntimeError, TypeError, ValueError):
             return
         dtype = str(tensor.dtype).removeprefix("torch.")
+        calls = self._calls(line, (name, shape, dtype))
+        if calls is not None:
+            calls.append([self.numbers[line, name], *first_and_mark(tensor)])
+
+    def _see_plain(self, line: int, name: str, value: Any) -> None:
+        r"""
+        What can be called, as a function or a class, is part of the program.
+        """
+        if callable(value):
+            return
+        calls = self._calls(line, (name, None, type(value).__name__))
+        if calls is not None:
+            calls.append([self.numbers[line, name], *text_and_mark(value)])
+
+    def _calls(self, line: int, key: Key) -> list[Any] | None:
+        r"""
+        The calls in which a line has bound it, for one more; None if enough are told.
+        """
+        name = key[0]
         known = self.lines.setdefault(line, {})
-        number = self.numbers[line, name] = self.numbers.get((line, name), 0) + 1
-        key = name, shape, dtype
+        self.numbers[line, name] = self.numbers.get((line, name), 0) + 1
         if key not in known:
             if sum(other == name for other, *_ in known) == MOST_TENSORS:
-                return
+                return None
             known[key] = []
             self.times[line, key] = 0
         self.times[line, key] += 1
-        if len(known[key]) < MOST_CALLS:
-            known[key].append([number, *first_and_mark(tensor)])
+        return known[key] if len(known[key]) < MOST_CALLS else None
 
     def told(self) -> dict[int, list[list[Any]]]:
         r"""
@@ -107,12 +133,31 @@ class Seen:
         }
 
 
-def first_and_mark(tensor: Tensor) -> tuple[list[str], str]:
+def text_and_mark(value: Any) -> tuple[list[str], str]:
+    r"""
+    ## A value as Python writes it, and its mark
+
+    What Python writes may have an address in it, which is another one in each run. The text of a
+    class of the page may fail: then there is none.
+    """
+    try:
+        whole = repr(value)
+    except Exception:
+        return [], ""
+    if " at 0x" in whole:
+        return [], type(value).__name__
+    mark = sha256(whole.encode(errors="backslashreplace")).hexdigest()[:16]
+    is_short = len(whole) <= MOST_CHARACTERS
+    return [whole if is_short else f"{whole[: MOST_CHARACTERS - 1]}…"], mark
+
+
+def first_and_mark(tensor: Any) -> tuple[list[str], str]:
     r"""
     ## The first values of a tensor, and its mark
 
     Some tensors have no numbers to read: then there are no values, and the mark is empty.
     """
+    torch = sys.modules["torch"]
     try:
         flat = tensor.detach().reshape(-1)
         first = [written(one) for one in flat[:FIRST].tolist()]

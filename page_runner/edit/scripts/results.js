@@ -7,7 +7,8 @@ const VALUES = 3;
 // So many calls that differ are told in full.
 const MOST_TOLD = 3;
 
-// A tensor as the worker tells it, with the first values of its first call.
+// A tensor as the worker tells it, with the first values of its first call. What is no tensor has no
+// shape: its type stands for the dtype, and its text for the first value.
 const tensor = ([name, shape, dtype, calls, times]) => ({
   name,
   shape,
@@ -17,7 +18,7 @@ const tensor = ([name, shape, dtype, calls, times]) => ({
   times,
 });
 const label = (name) => name.replace(/^(return|yield)/, "→");
-const sizes = (shape) => `[${shape.join(", ")}]`;
+const sizes = (shape) => (shape ? `[${shape.join(", ")}]` : "");
 
 // ## Names of axes
 //
@@ -41,15 +42,17 @@ const shorter = (one, other) =>
   [one, other].sort((a, b) => a.length - b.length || (a < b ? -1 : 1))[0];
 
 const inLetters = (shape, known) => {
+  if (!shape) return "";
   const letters = shape.map((length) => (length === 1 ? "1" : known.letter(length)));
   return letters.every(Boolean) ? letters.join(" ") || "scalar" : sizes(shape);
 };
 
 export const inWords = (shape, known) =>
-  `[${shape.map((length) => (known.axis(length) ? `${known.axis(length)} ${length}` : `${length}`)).join(", ")}]`;
+  sizes(shape?.map((length) => (known.axis(length) ? `${known.axis(length)} ${length}` : length)));
 
 const dtyped = ({ dtype }) => (dtype === "float32" ? "" : ` ${dtype}`);
 const valued = ({ first, shape }, most) => {
+  if (!shape) return first.map((text) => ` ${text}`).join("");
   const all = shape.reduce((product, length) => product * length, 1);
   return first.length
     ? ` ${first.slice(0, most).join(" ")}${all > Math.min(most, first.length) ? " …" : ""}`
@@ -117,11 +120,11 @@ export function ending(one, known, room) {
     const name = several || each.name.startsWith("return") ? `${label(each.name)} ` : "";
     return {
       shape: `${name}${differs && isNew(each.shape) ? sizes(each.shape) : inLetters(each.shape, known)}${more}`,
-      values: several ? "" : valued(each, VALUES),
+      values: several && each.shape ? "" : valued(each, VALUES),
     };
   });
-  const shapes = parts.map(({ shape }) => shape).join(" · ");
-  const whole = `${shapes}${parts.map(({ values }) => values).join("")}`;
+  const shapes = parts.map(({ shape }) => shape.trim()).join(" · ");
+  const whole = parts.map(({ shape, values }) => `${shape.trim()}${values}`.trim()).join(" · ");
   const texts = [...[VALUES, 1].map((most) => arrow(one, most)), whole, shapes];
   return texts.find((text) => text && text.length + (differs ? 2 : 0) <= room) ?? "";
 }
@@ -145,8 +148,9 @@ const dtypeIfOther = (before, now, one) => (before.dtype === now.dtype ? "" : ` 
 // ### All that is known of a line
 export function told(one, known) {
   const all = (found) => valued(found, found.first.length);
+  const shape = (found) => (found.shape ? ` ${inWords(found.shape, known)}` : "");
   const sentence = (found) =>
-    `${label(found.name)} ${inWords(found.shape, known)}${dtyped(found)}:${all(found)}${found.times > 1 ? `, ${found.times} times` : ""}`;
+    `${label(found.name)}${shape(found)}${dtyped(found)}:${all(found)}${found.times > 1 ? `, ${found.times} times` : ""}`;
   if (!one.differs) return one.tensors.map(sentence);
   const lines = one.differing.slice(0, MOST_TOLD).map((found) => toldOf(found, known));
   const rest = one.differing.length - lines.length;
@@ -155,7 +159,7 @@ export function told(one, known) {
 
 // One call that differs: what it gave on the page, and what it gives now.
 function toldOf({ name, before, now, number, counts }, known) {
-  const shape = (found) => `${inWords(found.shape, known)}${dtyped(found)}`;
+  const shape = (found) => `${inWords(found.shape, known)}${dtyped(found)}`.trim();
   const all = (found) => valued(found, found.first.length);
   const often = Math.max(...counts);
   const call = often > 1 ? `, call ${number} of ${often}` : "";

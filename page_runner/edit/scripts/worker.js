@@ -40,8 +40,8 @@ async function start({ sources, files, first, wanted }) {
   const address = (path) => `${sources}${path}`;
   const coming = Promise.all(first.map(async (path) => [path, await bytes(address(path))]));
   const archive = bytes(here("python.zip"));
-  // The build knows their name, which changes with their content.
-  const module = bytes(here(KERNELS));
+  // The build knows their name, which changes with their content. Not every package needs some.
+  const module = KERNELS && bytes(here(KERNELS));
   python = await loadPyodide({
     indexURL: here("."),
     stdLibURL: here("python_stdlib.zip"),
@@ -49,7 +49,7 @@ async function start({ sources, files, first, wanted }) {
     lockFileContents: LOCK,
   });
   const times = { python: performance.now() - began };
-  await loadKernels(python, await module);
+  if (KERNELS) await loadKernels(python, await module);
   python.unpackArchive(await archive, "zip", { extractDir: "/python" });
   for (const [path, text] of await coming) {
     python.FS.mkdirTree(folderOf(path));
@@ -63,6 +63,8 @@ async function start({ sources, files, first, wanted }) {
   // Nobody types while a program runs: whoever asks gets the end of the text.
   python.setStdin({ stdin: () => null });
   python.runPython(`import sys; sys.path[:0] = ["/python", "${FOLDER}"]`);
+  // So the first run doesn't wait for it, and its random numbers begin alike.
+  if (KERNELS) python.pyimport("torch");
   const make = python.pyimport("page_runner.edit.running").Program;
   const say = (text) => postMessage({ kind: "printed", text });
   const draw = (svg) => postMessage({ kind: "drawn", svg });
