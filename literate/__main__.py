@@ -30,7 +30,7 @@ from literate.reading.count import table
 from literate.reading.reasons import listing
 from literate.reading.source import Source
 from literate.site import Site
-from literate.takeaway import notebooks
+from literate.takeaway import judged, notebooks
 from literate.takeaway.addresses import Addresses, of_site
 from literate.takeaway.alone import copied, installed, to_pip
 from literate.takeaway.executed import execute, is_bare, with_outputs
@@ -133,6 +133,7 @@ def _check(paths: Sequence[str]) -> None:
         problems += [problem for page in pages for problem in page.problems]
         problems += site.of_all(loaded)
         count = len(pages)
+    problems += judged.problems(known, sources, _say)
     if problems:
         raise LiterateError(problems) if known.strict else Findings(problems)
     print(f"{count} pages checked, no problems.")

@@ -5,7 +5,8 @@ summary: "The process that runs pages: started once, asked often, stopped when i
 ---
 
 The code of a page can do anything: never end, ask for all the memory, kill its process. It does so
-in a [process of its own](measured_run.py), and here is its other end.
+in a process of its own, to be [measured](measured_run.py) or [judged](../takeaway/judging_run.py),
+and here is its other end.
 """
 
 import contextlib
@@ -15,11 +16,10 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-PROGRAM = Path(__file__).with_name("measured_run.py")
+MEASURES = Path(__file__).with_name("measured_run.py")
 
 # The program finds the record of a run where the tool itself is.
 PACKAGES = str(Path(__file__).parents[2])
@@ -49,25 +49,28 @@ class NotStarted(Exception):
 class Child:
     r"""
     ## The process, from outside
+
+    It runs a `program`, which is told the folder of the project, `root`.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, program: Path = MEASURES) -> None:
         self.root = root
+        self.program = program
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
         r"""
         ### Start, unless it runs
 
-        Raises [NotStarted](#NotStarted) if PyTorch can't be imported: the first line comes unasked,
-        when it has been.
+        Raises [NotStarted](#NotStarted) if the program can't import what it needs: the first line
+        comes unasked, when it has.
         """
         if self.process is not None:
             return
         known = filter(None, (PACKAGES, os.environ.get("PYTHONPATH")))
         self.process = subprocess.Popen(
             # Without -P, the modules of this folder would stand before those of Python.
-            [sys.executable, "-P", str(PROGRAM), str(self.root)],
+            [sys.executable, "-P", str(self.program), str(self.root)],
             cwd=self.root,
             env={**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(known)},
             stdin=subprocess.PIPE,
@@ -82,7 +85,7 @@ class Child:
         except Died:
             raise NotStarted from None
 
-    def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    def ask(self, request: Any, seconds: float) -> dict[str, Any]:
         r"""
         ### Ask
 

@@ -27,6 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from marshal import dumps
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ Place = tuple[int, str | None, str]
 # What the child tells about one tensor: shape and dtype, and in the first run its place in the
 # record, and the calls in which it was so.
 Seen = list[Any]
+
+_HAS_TORCH = find_spec("torch") is not None
 
 # When one of these changes, everything is measured again.
 TOOLS = [
@@ -130,7 +133,8 @@ def measure(
     r"""
     ## Measure the pages that have an example
 
-    * `sources` are the pages. One without a top-level `example` is never run
+    * `sources` are the pages. One without a top-level `example` is never run, and where PyTorch
+      isn't installed, none that doesn't import it: it has no tensors
     * `root` is the folder from which their modules are imported
     * `store` is the folder in which measurements are kept
     * `seconds` is how long one page may take
@@ -151,6 +155,8 @@ def measure(
                 continue
             try:
                 page = _Page(source, root, example)
+                if not _HAS_TORCH and not at.store.needs(page.module, "torch"):
+                    continue
                 measured[source.path] = page.measure(at.store, at.child, seconds, report)
             except NotStarted:
                 sentence = "can't be measured: see what `python -c 'import torch'` says."

@@ -5,8 +5,7 @@ summary: A child process runs the example of a page and writes down every tensor
 ---
 
 This file is a program of its own, which [measure](measure.py) starts. It is the only file of the
-tool that knows PyTorch, and the only one that runs the code of a page: what goes wrong in a page,
-goes wrong here.
+tool that knows PyTorch; it runs the code of a page, and what goes wrong there goes wrong here.
 
 Requests come as lines of JSON, one module each, and each gets one line back. The code of the module
 comes [instrumented](../../page_runner/instrument.py), and compiled; whatever it imports is run as
@@ -19,24 +18,21 @@ import json
 import marshal
 import os
 import random
-import resource
 import sys
 import traceback
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
-from typing import Any, TextIO
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from literate.measuring.channel import limit_memory, open_channel
 from page_runner.calls import NOWHERE, Moment
 from page_runner.recording import Recording
 from page_runner.values import tensors_in
-
-MEMORY_LIMIT = 8 * 2**30
 
 # A longer list of plain numbers is no example by hand.
 MOST_NUMBERS = 64
@@ -272,31 +268,6 @@ def in_a_line(error: BaseException) -> str:
     """
     first, *_ = str(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
-
-
-def limit_memory() -> None:
-    r"""
-    ## Fail before the machine does
-
-    Where the system has such limits, a page that asks for more gets an exception.
-    """
-    with suppress(ValueError, OSError):
-        _, most = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, most))
-
-
-def open_channel() -> tuple[TextIO, TextIO]:
-    r"""
-    ## Requests and answers
-
-    They keep the pipes to the parent for themselves. What a page reads and prints goes nowhere.
-    """
-    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nowhere, descriptor)
-    return requests, answers
 
 
 def main(root: str) -> None:

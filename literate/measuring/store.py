@@ -67,6 +67,16 @@ class Store:
             digest.update(part)
         return digest.hexdigest()
 
+    def needs(self, module: str, package: str) -> bool:
+        r"""
+        ### Does a module import a package?
+
+        It does if one of the modules under the root does that it imports.
+        """
+        files = map(self._file, self._closure(module))
+        names = (name for file in files if file for name in file[1])
+        return any(name.partition(".")[0] == package for name in names)
+
     def load(self, module: str, key: str) -> Any:
         r"""
         ### What is kept for a module

@@ -15,7 +15,8 @@ summary: Snippets and notebooks that run by themselves.
   cells of a notebook.
 * [carried](carried.py): the figures and tables of a note, in Markdown.
 * [rasters](rasters.py): a figure becomes a PNG.
-* [exercises](exercises.py): a hole for a line of the page, and a cell that judges what fills it.
+* [exercises](exercises.py): a hole for a line of the page, and a cell that judges what fills it;
+  whether it [judges rightly](judged.py) is tried before.
 * [takes](requirements.py): the packages, the minutes and the memory of a notebook, for its head.
 * [notebook](notebook.py): a page becomes a notebook that runs anywhere, without this repository.
 * [of_page](page_files.py): the snippets and the notebook that a reader can take from a page.

@@ -27,7 +27,8 @@ Without a `bug` the reader writes the line. With one, the function has that mist
 finds and mends it. With `shape = "[seq_len, batch_size]"` the reader is told what the line has to
 make, and nothing of how.
 
-What is wrong with an exercise is told with its line in this file, where it is mended.
+What is wrong with an exercise is told with its line in this file, where it is mended; that it
+[judges wrongly](judged.py), too.
 
 Two cells of the notebook come of each. The first has the function, under another name, so that the
 notebook runs on without an answer. The second runs the example with it, [compares all
@@ -54,7 +55,14 @@ from literate.python.scopes import bindings
 from literate.python.statements import Piece, first_line
 from literate.reading.source import Source, parse
 from literate.settings import Settings
-from literate.takeaway.notebook_cells import EXAMPLE, HIDDEN, Cell, code_cell, text_cell
+from literate.takeaway.notebook_cells import (
+    EXAMPLE,
+    HIDDEN,
+    Cell,
+    code_cell,
+    defines,
+    text_cell,
+)
 from literate.takeaway.snippet import without
 from page_runner.edit import judging
 
@@ -206,7 +214,10 @@ def problems(
     by which its readers find out what they have understood.
     """
     kinds = set()
-    for asked in exercises(settings, source.path):
+    listed = exercises(settings, source.path)
+    if listed and not is_judged(settings, source):
+        yield listed[0].problem(_unjudged(settings, source, listed[0].of), "[[")
+    for asked in listed:
         kinds.add("bug" if asked.bug else "line")
         try:
             exercise = located(source.text, asked, source.path)
@@ -224,6 +235,21 @@ def problems(
         if missing:
             sentence = f"a reader of this page practises: it has no {' and no '.join(missing)}."
             yield Problem(source.path, 1, sentence)
+
+
+def is_judged(settings: Settings, source: Source) -> bool:
+    r"""
+    ## Can the exercises of a page be judged?
+
+    By its example, where the settings let it run.
+    """
+    return settings.runs(source.path) and defines(source, EXAMPLE)
+
+
+def _unjudged(settings: Settings, source: Source, of: str) -> str:
+    if settings.runs(source.path):
+        return f"nothing judges it: {source.path} has no function `example` that calls `{of}`."
+    return f"nothing judges it: `examples` in `tool.literate` doesn't name {source.path}."
 
 
 def _shape(exercise: Exercise, asked: Asked, measurement: Measurement) -> Iterator[Problem]:
@@ -271,6 +297,9 @@ def located(text: str, asked: Asked, path: str) -> Exercise:
         sentence = f"`{of}` in {path} doesn't have once a line that begins `{begins}`."
         raise LiterateError([asked.problem(sentence, "line")])
     (node,) = places
+    if hasattr(node, "body"):
+        sentence = f"`{begins}` begins a block; an exercise is about a statement without one."
+        raise LiterateError([asked.problem(sentence, "line")])
     right = _said(source, node)
     wrong = {name: _changed(right, change, name, asked) for name, change in asked.wrong.items()}
     bug = asked.bug
@@ -335,24 +364,29 @@ def for_page(settings: Settings, source: Source) -> str:
 
     Empty, if the page has no exercises.
     """
-    asked = exercises(settings, source.path)
-    told = [
-        {
-            "kind": exercise.kind,
-            "of": exercise.of,
-            "first": exercise.first,
-            "text": "\n".join(exercise.lines(source.text, exercise.asked)) + "\n",
-            "bound": exercise.bound,
-            "shape": exercise.shape
-            and f"{exercise.made.strip('`')} has the shape {exercise.shape}",
-            "wrong": {
-                name: "\n".join(exercise.lines(source.text, line)) + "\n"
-                for name, line in exercise.wrong.items()
-            },
-        }
-        for exercise in (located(source.text, each, source.path) for each in asked)
-    ]
+    told = [told_to_editor(source, each) for each in exercises(settings, source.path)]
     return json.dumps(told, ensure_ascii=False) if told else ""
+
+
+def told_to_editor(source: Source, asked: Asked) -> dict[str, Any]:
+    r"""
+    ## The same of one exercise
+
+    Raises a [LiterateError](../problems.py#LiterateError) where it doesn't fit the page.
+    """
+    exercise = located(source.text, asked, source.path)
+    return {
+        "kind": exercise.kind,
+        "of": exercise.of,
+        "first": exercise.first,
+        "text": "\n".join(exercise.lines(source.text, exercise.asked)) + "\n",
+        "bound": exercise.bound,
+        "shape": exercise.shape and f"{exercise.made.strip('`')} has the shape {exercise.shape}",
+        "wrong": {
+            name: "\n".join(exercise.lines(source.text, line)) + "\n"
+            for name, line in exercise.wrong.items()
+        },
+    }
 
 
 @cache

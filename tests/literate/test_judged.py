@@ -1,6 +1,7 @@
 r"""The example project of an author: plain Python, exercises of its own, and two commands."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,13 +13,23 @@ import pytest
 from literate.reading.source import read
 from literate.settings import load
 from literate.takeaway.exercises import exercises, for_page, located
-from tests.literate.projects import ROOT, succeed, write
+from tests.literate.projects import KATEX, ROOT, run, succeed, write
 from tests.test_exercises import RIGHT, STILL, UNSOLVED, execute
 
 PROJECT = Path(__file__).parent / "judged"
 CARDS, STEPS = "sorting/insertion.py", "sorting/steps.py"
 # npm has what `make` fetched for this project, and no network.
 OFFLINE = {"NPM_CONFIG_CACHE": str(ROOT / ".cache/npm"), "NPM_CONFIG_OFFLINE": "true"}
+
+
+def copied(to: Path) -> Path:
+    r"""A copy of the project that takes the packages of npm from this one."""
+    folder = to / "project"
+    shutil.copytree(PROJECT, folder)
+    settings = (PROJECT / "pyproject.toml").read_text()
+    there = settings.replace("edit = {}", f'katex = "{KATEX}"\nedit = {{ npm = "{ROOT}" }}')
+    write(folder, {"pyproject.toml": there})
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -160,9 +171,141 @@ def test_a_page_has_an_editor_if_a_browser_has_what_it_imports(project: Path) ->
 
 
 def test_without_a_table_for_it_no_page_has_an_editor(tmp_path: Path) -> None:
-    shutil.copytree(PROJECT, tmp_path / "project")
-    settings = (PROJECT / "pyproject.toml").read_text()
-    write(tmp_path / "project", {"pyproject.toml": settings.replace("edit = {}\n", "")})
-    succeed(tmp_path / "project", "mkdocs", "build", "-q", **OFFLINE)
-    assert "data-edit" not in (tmp_path / "project/site/insertion/index.html").read_text()
-    assert not (tmp_path / "project/site/assets/edit").exists()
+    folder = copied(tmp_path)
+    settings = (folder / "pyproject.toml").read_text()
+    write(folder, {"pyproject.toml": settings.partition("edit =")[0]})
+    succeed(folder, "mkdocs", "build", "-q")
+    assert "data-edit" not in (folder / "site/insertion/index.html").read_text()
+    assert not (folder / "site/assets/edit").exists()
+
+
+WRONG = """
+[["sorting/insertion.py"]]
+of = "Hand.take"
+line = "place -= "
+["sorting/insertion.py".wrong]
+"nothing changes" = { "1" = "(1)" }
+"it is no Python" = { "1" = "1 +" }
+"it goes too far" = { "1" = "2" }
+"it goes too far as well" = { "1" = "1 + 1" }
+"the process ends" = "import os; os._exit(3)"
+[["sorting/insertion.py"]]
+of = "Hand.take"
+line = "while place"
+wrong = {}
+[["sorting/insertion.py"]]
+of = "sort"
+line = "hand = Card"
+wrong = {}
+[["sorting/luck.py"]]
+of = "draw"
+line = "return "
+wrong = {}
+[["sorting/__init__.py"]]
+of = "draw"
+line = "return "
+wrong = {}
+[["other.py"]]
+of = "draw"
+line = "return "
+wrong = {}
+"""
+LUCK = '''"""# Luck"""
+import os
+
+
+def draw() -> bytes:
+    return os.urandom(1000)
+
+
+def example() -> bytes:
+    return draw()
+'''
+
+
+def test_an_author_is_told_of_each_exercise_that_judges_wrongly(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    assert "no problems" in succeed(folder, "literate", "check")
+    write(folder, {"exercises.toml": WRONG, "sorting/luck.py": LUCK})
+    done = run(folder, "literate", "check")
+    told = [one for one in done.stderr.splitlines() if one.startswith("exercises.toml")]
+    assert done.returncode == 1
+    assert "Not yet" not in done.stderr
+    expected = [
+        (6, "the mistake “nothing changes” is judged right: the example gives the same with it."),
+        (7, "the mistake “it is no Python” is no Python: SyntaxError: invalid syntax."),
+        (
+            *(9, "the mistake “it goes too far as well” gives what “it goes too far” gives, by "),
+            "whose name readers are told of it.",
+        ),
+        (
+            10,
+            "with the mistake “the process ends” running the page ends the process with status 3.",
+        ),
+        (13, "`while place` begins a block; an exercise is about a statement without one."),
+        (
+            *(17, "`sort` in sorting/insertion.py doesn't have once a line that begins "),
+            "`hand = Card`.",
+        ),
+        (21, "the page's own line is refused: what it returns is b"),
+        (23, "nothing judges it: sorting/__init__.py has no function `example` that calls `draw`."),
+        (25, "`draw` in sorting/__init__.py doesn't have once a line that begins `return `."),
+        (27, "has an exercise of `other.py`, which is no page."),
+    ]
+    starts = [f"exercises.toml:{line}: {''.join(words)}" for line, *words in expected]
+    assert len(told) == len(starts), told
+    assert [one[: len(start)] for one, start in zip(told, starts, strict=True)] == starts
+    # What was judged is kept, and said again.
+    again = run(folder, "literate", "check").stderr.splitlines()
+    assert [one for one in again if one.startswith("exercises.toml")] == told
+    assert not [one for one in again if one.startswith("judged")]
+
+
+def test_where_nothing_may_run_nothing_judges(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    settings = (folder / "pyproject.toml").read_text()
+    write(folder, {"pyproject.toml": settings.replace("sorting/*", "sorting/steps.py")})
+    told = run(folder, "literate", "check").stderr
+    assert (
+        "exercises.toml:3: nothing judges it: `examples` in `tool.literate` doesn't name "
+        "sorting/insertion.py."
+    ) in told
+    assert "judged the exercises of sorting/steps.py" in told
+    assert "judged the exercises of sorting/insertion.py" not in told
+
+
+def test_without_pytorch_the_project_builds_and_is_judged(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    # Python runs this at its start, in child processes, too.
+    write(tmp_path, {"hidden/sitecustomize.py": 'import sys; sys.modules["torch"] = None\n'})
+    hidden = {"PYTHONPATH": f"{tmp_path / 'hidden'}:{ROOT}"}
+    assert "no problems" in succeed(folder, "literate", "check", **hidden)
+    write(
+        folder,
+        {"sorting/tensors.py": "import torch\n\n\ndef example():\n    return torch.ones(3)\n"},
+    )
+    told = run(folder, "literate", "check", **hidden).stderr
+    assert "sorting/tensors.py:4: can't be measured: see what `python -c 'import torch'`" in told
+
+
+def test_the_documentation_shows_the_example_project() -> None:
+    text = (ROOT / "docs/exercises.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
+    files = {
+        "python": PROJECT / CARDS,
+        "toml": PROJECT / "exercises.toml",
+        "yaml": PROJECT / "mkdocs.yml",
+    }
+    shown = {"python": 0, "toml": 0, "yaml": 0}
+    for language, block in blocks:
+        if language != "sh":
+            is_settings = block.startswith("[tool.")
+            file = PROJECT / "pyproject.toml" if is_settings else files[language]
+            assert block in file.read_text(encoding="utf-8")
+            shown[language] += 1
+    assert shown == {"python": 1, "toml": 3, "yaml": 1}
+    commands = [block for language, block in blocks if language == "sh"]
+    assert commands[1:] == [
+        "mkdir -p docs\nmkdocs build\npython -m literate notebooks\n",
+        "python -m literate check\n",
+    ]

@@ -162,7 +162,7 @@ def test_what_does_not_fit_the_page_is_told_with_its_line_in_the_list(
 def told(folder: Path, holes: str, **settings: object) -> list[str]:
     r"""What is said about the exercises of the page, which is measured."""
     (folder / "holes.toml").write_text(holes)
-    settings = Settings(folder, {}, exercises="holes.toml", **settings)
+    settings = Settings(folder, {}, exercises="holes.toml", examples=["*"], **settings)
     measured = Measurement(
         {"n": (3, 5)},
         {23: (Tensor("y", ((3, 2), (5, 2)), ("n", "2"), "float32"), Tensor("z", (), (), ""))},

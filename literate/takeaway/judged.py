@@ -1,0 +1,143 @@
+r"""
+---
+title: Judged exercises
+summary: An author is told which exercise judges wrongly, before any reader meets it.
+---
+
+An exercise can be wrong in two ways: a mistake that it names is judged right, or the page's own
+line is refused. Which of them is the case, only a run can tell. So each line of an exercise is
+[judged](judging_run.py) as a reader's would be, in a child process, and what was said is kept until
+the page, a module that it imports, or the exercise changes.
+
+Only pages are run that the [settings](../settings.py#Settings.runs) name. On any other page, and on
+one without an example, nothing can judge; that is said by [the exercises](exercises.py) themselves.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from literate.measuring.child import PACKAGES, Child, Died, NotStarted
+from literate.measuring.store import Store
+from literate.problems import LiterateError, Problem
+from literate.python.statements import module_name
+from literate.reading.source import Source
+from literate.settings import Settings
+from literate.takeaway import exercises
+from literate.takeaway.exercises import Asked
+
+PROGRAM = Path(__file__).with_name("judging_run.py")
+
+# When one of these changes, everything is judged again.
+TOOLS = [
+    PROGRAM,
+    *(Path(PACKAGES, "page_runner/edit", f"{name}.py") for name in ("judging", "running")),
+]
+
+RIGHT = "Right"
+KNOWN = "Not yet. This is a known mistake: "
+STILL = "Not yet. The bug is still there."
+
+# What was said of the page's own text, which has no name, and of each mistake.
+Said = Mapping[str, str]
+
+
+def problems(
+    settings: Settings,
+    sources: Iterable[Source],
+    report: Callable[[str], None],
+    seconds: float = 60,
+) -> Iterator[Problem]:
+    r"""
+    ## Exercises that judge wrongly
+
+    Of these sources. `report` gets a line for each page that is really judged, and one line of an
+    exercise may take so many `seconds`.
+    """
+    root = settings.root.resolve()
+    store = Store(root / settings.store / "judged", root, TOOLS)
+    child = Child(root, PROGRAM)
+    try:
+        for source in sources:
+            asked = exercises.exercises(settings, source.path)
+            if asked and exercises.is_judged(settings, source):
+                yield from _of_page(settings, source, asked, store, child, report, seconds)
+    finally:
+        child.stop()
+
+
+def _of_page(
+    settings: Settings,
+    source: Source,
+    asked: Iterable[Asked],
+    store: Store,
+    child: Child,
+    report: Callable[[str], None],
+    seconds: float,
+) -> Iterator[Problem]:
+    told: list[tuple[Asked, dict[str, Any]]] = []
+    for one in asked:
+        # That it doesn't fit the page is said already.
+        with suppress(LiterateError):
+            told.append((one, exercises.told_to_editor(source, one)))
+    module = module_name(source.path)
+    key = store.key(module, json.dumps([source.text, [exercise for _, exercise in told]]))
+    said = store.load(module, key)
+    if said is None:
+        try:
+            said = [_said(source, exercise, child, seconds) for _, exercise in told]
+        except NotStarted:
+            yield Problem(source.path, 1, "its exercises can't be judged: no process starts.")
+            return
+        store.save(module, key, said)
+        report(f"judged the exercises of {source.path}")
+    for (one, _), verdicts in zip(told, said, strict=True):
+        yield from _wrong(one, verdicts)
+
+
+def _said(source: Source, exercise: Mapping[str, Any], child: Child, seconds: float) -> Said:
+    r"""
+    What is said of the page's own text, and of that with each mistake.
+    """
+    said = {}
+    for name, text in {"": source.text, **exercise["wrong"]}.items():
+        child.start()
+        try:
+            answer = child.ask([source.path, text, exercise], seconds)
+        except Died as death:
+            said[name] = f"running the page {death}"
+            continue
+        error = answer["error"]
+        said[name] = f"{error['type']}: {error['message']}" if error else answer["said"]
+    return said
+
+
+def _wrong(asked: Asked, said: Said) -> Iterator[Problem]:
+    own = said[""]
+    if own.startswith("running the page"):
+        yield asked.problem(f"the page's own line can't be judged: {own}.", "line")
+    elif not own.startswith(RIGHT):
+        why = own.removeprefix("Not yet: ").rstrip(".")
+        sentence = f"the page's own line is refused: {why}; judged twice, it must give the same."
+        yield asked.problem(sentence, "line")
+    for name, verdict in said.items():
+        if not name:
+            continue
+        begins = json.dumps(name, ensure_ascii=False)
+        start = f"the mistake “{name}”"
+        if verdict.startswith(RIGHT):
+            sentence = f"{start} is judged right: the example gives the same with it."
+            yield asked.problem(sentence, begins)
+        elif verdict.startswith("running the page"):
+            yield asked.problem(f"with {start} {verdict}.", begins)
+        elif verdict.startswith("SyntaxError"):
+            yield asked.problem(f"{start} is no Python: {verdict}.", begins)
+        elif verdict.startswith(KNOWN) and verdict != f"{KNOWN}{name}.":
+            other = verdict.removeprefix(KNOWN).rstrip(".")
+            sentence = f"{start} gives what “{other}” gives, by whose name readers are told of it."
+            yield asked.problem(sentence, begins)
+        elif verdict == STILL and name != asked.bug:
+            sentence = f"{start} gives what the bug gives, so readers are told that it is there."
+            yield asked.problem(sentence, begins)
