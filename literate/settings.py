@@ -66,6 +66,8 @@ class Settings:
       tables name: they lead there
     * `differences` names a base class; each class below it [replaces a line](page/differences.py)
       of another one
+    * `inventories` are the addresses of other projects' documentation, to whose
+      [names](page/inventories.py) notes may lead
     * `katex` is the npm package that sets formulas, where the project has it, with those of the
       [fonts](page/fonts.py) beside it; they are [fetched](page/katex.py) where it has not
     * `store` keeps what was measured, until the sources change
@@ -93,6 +95,7 @@ class Settings:
     edit: Mapping[str, Any] | None = None
     compare: Mapping[str, str] = field(default_factory=dict)
     differences: Mapping[str, Any] = field(default_factory=dict)
+    inventories: Mapping[str, str] = field(default_factory=dict)
     katex: str = ""
     store: str = ".cache/literate"
     strict: bool = True

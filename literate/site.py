@@ -18,7 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from literate.measuring.measure import Bench, Measurement, measure
-from literate.page import differences, fonts, katex, lists, result_pages, scripts, search
+from literate.page import (
+    differences,
+    fonts,
+    inventories,
+    katex,
+    lists,
+    result_pages,
+    scripts,
+    search,
+)
 from literate.page.changes import Changes
 from literate.page.context import context
 from literate.page.documents import document
@@ -310,7 +319,8 @@ def pages(
         path: there for name, there in pairs for path in _paths(links.results[name], site.sources)
     }
     with Formulas(katex.folder(site.settings)) as formulas:
-        around = context(links, formulas, measured, changes, all_steps, unmeasured)
+        others = inventories.documented(site.settings)
+        around = context(links, formulas, measured, changes, all_steps, unmeasured, others)
         for source in chosen:
             origin = origins[source.path]
             graph = kept.get(source.path)

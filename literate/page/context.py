@@ -17,13 +17,16 @@ from literate.page.changes import Changes
 from literate.page.excerpts import Excerpts
 from literate.page.formulas import Formulas
 from literate.page.links import Links
+from literate.page.named_links import NamedLinks
 from literate.page.steps import Step
 from literate.problems import Problem
+from literate.python.meanings import Meanings
 from literate.python.references import Network, network
 from literate.reading.page_source import page_source
 
 NOT_MEASURED: Mapping[str, Measurement] = {}
 NONE_FAILED: Mapping[str, tuple[Problem, ...]] = {}
+NONE_DOCUMENTED: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Context:
     * `changes` are the [differences](differences.py) of all pages
     * `steps` are those of all [lists](steps.py)
     * `unmeasured` says of pages whose example failed what is wrong with it
+    * `documented` are names of [other projects](inventories.py), with their addresses
     """
 
     links: Links
@@ -46,6 +50,7 @@ class Context:
     changes: Changes
     steps: tuple[Step, ...] = ()
     unmeasured: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
+    documented: Mapping[str, str] = field(default_factory=dict)
 
     def title(self, path: str) -> str:
         r"""
@@ -62,6 +67,13 @@ class Context:
         """
         return Excerpts(self.formulas, self.measurements, self.references, self.changes)
 
+    @cached_property
+    def named_links(self) -> NamedLinks:
+        r"""
+        ### Where names in notes lead
+        """
+        return NamedLinks(self.links, Meanings(self.references.modules), self.documented)
+
 
 def context(
     links: Links,
@@ -70,6 +82,7 @@ def context(
     changes: Changes | None = None,
     steps: tuple[Step, ...] = (),
     unmeasured: Mapping[str, tuple[Problem, ...]] = NONE_FAILED,
+    documented: Mapping[str, str] = NONE_DOCUMENTED,
 ) -> Context:
     r"""
     ## The context of the pages that can be linked to
@@ -79,4 +92,4 @@ def context(
     references = changes.references if changes else network(links.pages.values())
     none = Changes({}, {}, measurements, references)
     known = changes or none
-    return Context(links, formulas, measurements, references, known, steps, unmeasured)
+    return Context(links, formulas, measurements, references, known, steps, unmeasured, documented)

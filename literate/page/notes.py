@@ -22,6 +22,7 @@ from literate.page import exhibit, forms, highlight
 from literate.page.checked_numbers import resolved
 from literate.page.formulas import FormulaError, Formulas
 from literate.page.links import Links, UnknownTarget
+from literate.page.named_links import NamedLinks
 from literate.page.templates import CODE
 from literate.problems import Problem
 from literate.python.scopes import places
@@ -89,7 +90,8 @@ class Notes:
 
     `problems` is what their author has to correct. A symbol of the formulas can be pointed at if it
     stands more than once on the page, or in its code too. `excerpts` shows
-    [parts of other pages](excerpts.py), where notes may ask for them.
+    [parts of other pages](excerpts.py), where notes may ask for them, and `named_links` knows where
+    names between backticks lead.
     """
 
     def __init__(
@@ -99,9 +101,13 @@ class Notes:
         formulas: Formulas,
         measurement: Measurement | None,
         excerpts: ShowsExcerpts | None = None,
+        named_links: NamedLinks | None = None,
     ) -> None:
         self.source, self.links, self.formulas = page.source, links, formulas
         self.measurement, self.excerpts = measurement, excerpts
+        self.named_links = named_links
+        # Where a note says a name again, it isn't a link again.
+        self.led: set[tuple[int, str]] = set()
         self.contents = _in_contents(page.source)
         self.problems: list[Problem] = []
         # How often an anchor of a heading with a formula was made.
@@ -154,7 +160,7 @@ class Notes:
                 continue
             if block.kind != "heading":
                 break
-            words = self.markdown(block.alone(note), row)
+            words = self.markdown(block.alone(note), row, leads=False)
             name = html.escape(row.documents.name)
             if row.documents in self.contents:
                 heading = CODE.heading(block.level, name, words, _label(block))
@@ -181,16 +187,18 @@ class Notes:
         at = headings[0].first
         return note.part(0, at), note.part(at)
 
-    def markdown(self, note: Note, row: Row) -> str:
+    def markdown(self, note: Note, row: Row, leads: bool = True) -> str:
         r"""
         ### A note as Markdown
+
+        In a heading, no name `leads` anywhere.
         """
         path = self.source.path
         pieces: list[str] = []
         excerpts = self.excerpts.forms if self.excerpts else ()
         for part in exhibit.parts(note, path, self.links, excerpts):
             if isinstance(part, Note):
-                pieces += self._pieces(part, row)
+                pieces += self._pieces(part, row, leads)
                 continue
             if part.found:
                 shown = forms.show_exhibit(part, path, self.links, self._formula)
@@ -199,7 +207,7 @@ class Notes:
             pieces.append(f"\n\n{shown}\n\n")
         return "".join(pieces).strip("\n")
 
-    def _pieces(self, note: Note, row: Row) -> Iterator[str]:
+    def _pieces(self, note: Note, row: Row, leads: bool) -> Iterator[str]:
         r"""
         The note, piece by piece. A heading with a formula gets its anchor and its name in the
         contents here: the engine would take both from the HTML of the formula.
@@ -210,16 +218,18 @@ class Notes:
             if not label or block.depth:
                 continue
             for span in note.part(begin, block.first).parsed.spans:
-                yield self._span(span, row)
+                yield self._span(span, row, leads)
             name = slug = re.sub(r"\W+", "-", seen(block.words).lower()).strip("-")
             self.slugs[slug] += 1
             if self.slugs[slug] > 1:
                 name = f"{slug}_{self.slugs[slug] - 1}"
-            words = self.markdown(block.alone(note), row)
+            words = self.markdown(block.alone(note), row, leads=False)
             yield f"\n\n{CODE.part(block.level, name, words, label)}\n\n"
             begin = block.last
-        for span in (note.part(begin) if begin else note).parsed.spans:
-            yield self._span(span, row)
+        rest = note.part(begin) if begin else note
+        of_headings = {line for block in rest.parsed.headings for line in _lines(rest, block)}
+        for span in rest.parsed.spans:
+            yield self._span(span, row, leads and span.line not in of_headings)
 
     def _elsewhere(self, exhibited: exhibit.Exhibit) -> str:
         assert self.excerpts is not None
@@ -229,9 +239,9 @@ class Notes:
             self.report(exhibited.line, str(error))
             return ""
 
-    def _span(self, span: Span, row: Row) -> str:
+    def _span(self, span: Span, row: Row, leads: bool) -> str:
         if span.kind == "code":
-            return self._claim(span, row)
+            return self._claim(span, row, leads)
         return {"text": self._text, "fence": self._fence}.get(span.kind, self._formula)(span)
 
     def _formula(self, span: Span) -> str:
@@ -303,7 +313,7 @@ class Notes:
         end = "\n" if span.fence else "\n\n"
         return f"{span.before}{CODE.block(code)}{end}"
 
-    def _claim(self, span: Span, row: Row) -> str:
+    def _claim(self, span: Span, row: Row, leads: bool) -> str:
         r"""
         Inline code that is a list of axes claims a shape, and must equal what was measured.
         """
@@ -312,7 +322,8 @@ class Notes:
         plain = CODE.plain(shown)
         claim = claims.parse(span.content)
         if claim is None:
-            return plain
+            address = self._address(span, row) if leads and not span.is_linked else ""
+            return CODE.named(shown, address) if address else plain
         measurement = self.measurement
         if measurement is None:
             self.report(
@@ -327,6 +338,22 @@ class Notes:
             self.report(span.line, problem)
             return plain
         return CODE.claim(shown)
+
+    def _address(self, span: Span, row: Row) -> str:
+        r"""
+        Where a name leads that a note says for the first time.
+        """
+        place = row.lines[0].number, span.content
+        if self.named_links is None or place in self.led:
+            return ""
+        address = self.named_links.address(span.content, self.source, row)
+        if address:
+            self.led.add(place)
+        return address
+
+
+def _lines(note: Note, block: Block) -> Iterator[int]:
+    return (note.line(number) for number in range(block.first, block.last))
 
 
 def _label(heading: Block) -> str:

@@ -60,7 +60,7 @@ _SECTION = re.compile(r"\*\*([^*]+)\*\*")
 # What an item of a list begins with.
 _LISTED = re.compile(r"(?:(?:, | and |, and )?`[^\W\d]\w*`)+")
 # Modules of Python that do something when they are imported.
-_ACTIVE = {"antigravity", "idlelib", "this", "turtledemo"}
+ACTIVE = {"antigravity", "idlelib", "this", "turtledemo"}
 # Python looks for these names, too, but none of its own classes has them.
 _SPECIAL = {
     *("__all__", "__copy__", "__deepcopy__", "__del__", "__file__", "__fspath__", "__getattr__"),
@@ -133,9 +133,9 @@ class Names:
             return True
         root = parts[0]
         if root in dir(builtins):
-            return _exists(["builtins", *parts])
-        if root in sys.stdlib_module_names - _ACTIVE:
-            return _exists(parts)
+            return exists(["builtins", *parts])
+        if root in sys.stdlib_module_names - ACTIVE:
+            return exists(parts, otherwise=True)
         if len(parts) == 1 and any(name in _inside(module) for module in self.standard):
             return True
         # Of other people's modules nothing is known until they are run, which is not done here.
@@ -182,7 +182,7 @@ def together(has: Mapping[str, Taken], root: Path) -> Names:
         modules |= one.modules
         foreign = one.origins.keys() - own - sys.stdlib_module_names
         imported.update(*(one.origins[origin] for origin in foreign))
-    possible = sys.stdlib_module_names - _ACTIVE
+    possible = sys.stdlib_module_names - ACTIVE
     standard = {module for module in modules if module.partition(".")[0] in possible}
     return Names(root, frozenset(known), frozenset(imported), frozenset(standard))
 
@@ -423,11 +423,17 @@ def taken(source: Source) -> Taken:
     )
 
 
-def _exists(parts: list[str]) -> bool:
+def exists(parts: list[str], otherwise: bool = False) -> bool:
     r"""
-    Of a package, only its own file is run; a module in it need only be there.
+    ## Does Python have a name?
+
+    Of a package, only its own file is run; a module in it need only be there. `otherwise` is said
+    of the modules that are not there on this system.
     """
-    thing: Any = importlib.import_module(parts[0])
+    try:
+        thing: Any = importlib.import_module(parts[0])
+    except ImportError:
+        return otherwise
     for name in parts[1:]:
         if hasattr(thing, name):
             thing = getattr(thing, name)

@@ -48,10 +48,12 @@ class Network:
     * `references` are those in each file
     * `used` are, for each target, the references that lead to it, each with the file that it stands
       in; what is only imported, or stands in the definition itself, is not used
+    * `modules` are all sources by the names of their modules
     """
 
     references: Mapping[str, tuple[Reference, ...]]
     used: Mapping[Target, tuple[tuple[str, Reference], ...]]
+    modules: Mapping[str, Source]
 
 
 def network(sources: Iterable[Source]) -> Network:
@@ -76,7 +78,7 @@ def network(sources: Iterable[Source]) -> Network:
                 used.setdefault((reference.path, reference.target), []).append(
                     (source.path, reference)
                 )
-    return Network(by_page, {target: tuple(uses) for target, uses in used.items()})
+    return Network(by_page, {target: tuple(uses) for target, uses in used.items()}, modules)
 
 
 def on_demand(sources: Mapping[str, Source]) -> Network:
@@ -86,7 +88,8 @@ def on_demand(sources: Mapping[str, Source]) -> Network:
     Without what is used where: that only all pages together can tell.
     """
     modules = modules_on_demand(sources)
-    return Network(OnDemand(sources, lambda path: tuple(references(sources[path], modules))), {})
+    of_page = OnDemand(sources, lambda path: tuple(references(sources[path], modules)))
+    return Network(of_page, {}, modules)
 
 
 def modules_on_demand(sources: Mapping[str, Source]) -> Mapping[str, Source]:

@@ -29,6 +29,8 @@ from mdit_py_plugins.footnote import footnote_plugin
 # The keys of what is noted about a token: its place in the text of its paragraph, the target of a
 # link, and whether a block of code ends with its mark.
 PLACE, TARGET, CLOSED = "place", "target", "closed"
+# Whether code stands among the words of a link.
+LINKED = "linked"
 
 # What a backslash takes its meaning from, in Python-Markdown and in formulas.
 _ESCAPED = frozenset("\\`*_{}[]()#+-.!~|<>$^:")

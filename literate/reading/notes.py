@@ -27,7 +27,7 @@ from typing import Literal, NamedTuple
 
 from markdown_it.token import Token
 
-from literate.reading.markdown import CLOSED, PLACE, TARGET, Target, tokens
+from literate.reading.markdown import CLOSED, LINKED, PLACE, TARGET, Target, tokens
 from literate.reading.source import Source
 
 Kind = Literal["text", "code", "fence", "inline", "display"]
@@ -107,6 +107,7 @@ class Span:
       and `is_closed` says whether they come a second time
     * `targets` are those of links that stand in a text, with their places there; the words of a
       link may begin before the text, at a negative place
+    * `is_linked` says whether code stands among the words of a link
     """
 
     kind: Kind
@@ -118,6 +119,7 @@ class Span:
     language: str = ""
     is_closed: bool = True
     targets: tuple[Target, ...] = ()
+    is_linked: bool = False
 
 
 class Words(NamedTuple):
@@ -232,6 +234,10 @@ def _placed(
         elif token.type == "definition" and TARGET in token.meta:
             targets.append(token.meta[TARGET])
         elif token.type == "inline":
+            depth = 0
+            for child in token.children or ():
+                depth += child.nesting if child.type in ("link_open", "link_close") else 0
+                child.meta[LINKED] = depth > 0
             placed = [child for child in token.children or () if PLACE in child.meta]
             places = _places(token, texts, starts, ends) if placed else []
             for child in placed if places else ():
@@ -300,7 +306,8 @@ def _text(text: str, position: int, targets: Sequence[Target], line: int) -> Spa
 def _span(token: Token, text: str, line: int) -> Span:
     kind = _KINDS[token.type]
     if kind in ("code", "inline"):
-        return Span(kind, text, token.content.strip(), line)
+        is_linked = bool(token.meta.get(LINKED))
+        return Span(kind, text, token.content.strip(), line, is_linked=is_linked)
     if token.type == "formula_display":
         return Span(kind, text, token.content, line)
     if kind == "display":

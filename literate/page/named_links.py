@@ -1,0 +1,60 @@
+r"""
+---
+title: Links of names
+summary: A name between backticks leads to what it means.
+---
+
+What a name in a note [means](../python/meanings.py) is a question of its file; here it gets an
+address. That of a definition is on its page. What others have written is documented elsewhere:
+Python and PyTorch by the rules of their sites, other projects where the settings name their
+[inventories](inventories.py). A name that has no address stays as it is, and so does one that the
+note is about.
+"""
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from literate.page.links import Links
+from literate.python import pytorch, standard_library
+from literate.python.meanings import Meanings
+from literate.reading.notes import literal
+from literate.reading.rows import Row
+from literate.reading.source import Source
+
+
+@dataclass(frozen=True)
+class NamedLinks:
+    r"""
+    ## Where names lead
+
+    `documented` has the addresses of other projects' names.
+    """
+
+    links: Links
+    meanings: Meanings
+    documented: Mapping[str, str]
+
+    def address(self, code: str, source: Source, row: Row) -> str:
+        r"""
+        ### The address of what inline code names
+
+        For HTML among Markdown. Empty, if there is none.
+        """
+        within = row.documents or row.within
+        meant = self.meanings.of(code, source, within)
+        if meant is None:
+            return ""
+        if isinstance(meant, tuple):
+            path, name = meant
+            is_itself = path == source.path and name == (within.name if within else "")
+            address = "" if is_itself else self.links.address(source.path, path, name)
+        else:
+            address = self.documented.get(meant) or _by_rule(meant) or ""
+        # Within a tag `_` marks no emphasis.
+        return literal(html.escape(address)).replace("&#95;", "_")
+
+
+def _by_rule(name: str) -> str | None:
+    of_torch = name.partition(".")[0] == "torch"
+    return pytorch.address(name) if of_torch else standard_library.address(name)
