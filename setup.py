@@ -55,7 +55,7 @@ setup(
         include=["browser_torch*", "labml_nn*", "literate*", "page_runner*", "wrongline*"]
     ),
     package_data={
-        "labml_nn": ["exercises.toml", "notebooks.toml", "search.toml"],
+        "labml_nn": ["exercises.toml", "looks.toml", "notebooks.toml", "search.toml"],
         "labml_nn.training": ["tiny_shakespeare.txt"],
         "literate": ["settings.json"],
         "literate.reading": ["front_matter.json"],

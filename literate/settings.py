@@ -50,6 +50,7 @@ class Settings:
       functions of these names are like all others
     * `exercises` is a file with lines that a reader should [write](takeaway/exercises.py) in a
       notebook, if there are any
+    * `looks` is a file with cells that [draw](takeaway/looks.py) what the lines of a page make
     * `takes` is a file with the minutes and memory that a notebook
       [takes](takeaway/requirements.py)
     * `search` is a file with the [words of readers](page/search.py), if there is one
@@ -86,6 +87,7 @@ class Settings:
     machinery: Sequence[str] = ()
     examples: Sequence[str] = ()
     exercises: str = ""
+    looks: str = ""
     takes: str = ""
     search: str = ""
     words: Mapping[str, str] = field(default_factory=dict)

@@ -53,7 +53,7 @@ from literate.results.fingerprints import fingerprint
 from literate.results.made_of import Code
 from literate.results.records import Result, page_of
 from literate.settings import Settings
-from literate.takeaway import exercises, feed, page_keys, twin
+from literate.takeaway import exercises, feed, looks, page_keys, twin
 from literate.takeaway.notebook import planned
 from literate.takeaway.notebook_cells import has_notebook
 from literate.takeaway.page_files import PageFiles
@@ -418,12 +418,13 @@ def of_all(site: Site) -> Iterator[Problem]:
     r"""
     ## Problems that no page has alone
 
-    Files that want one page, lessons that are called the same, exercises of no page, and reasons
-    that no lesson needs.
+    Files that want one page, lessons that are called the same, exercises and cells of no page, and
+    reasons that no lesson needs.
     """
     yield from site.conflicts
     yield from lessons.called_the_same(site.sources.values(), lessons.of_project(site.settings))
     yield from exercises.left_over(site.settings, site.sources)
+    yield from looks.left_over(site.settings, site.sources)
     owed = lessons.of_project(site.settings)
     yield from oracles.left_over(site.sources, site.settings.root, owed)
 

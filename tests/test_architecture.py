@@ -84,8 +84,8 @@ def test_lessons_never_import_machinery() -> None:
         (
             {"matplotlib"},
             ["literate/results/charts.py", "literate/results/drawing.py"]
-            # Its letters.
-            + ["literate/takeaway/rasters.py"],
+            # What draws in a notebook, and the letters of a figure.
+            + ["literate/takeaway/look_inside.py", "literate/takeaway/rasters.py"],
         ),
         # Neither the pages nor what trains them.
         ({"labml_nn"} | TRAINING - {"matplotlib"}, []),

@@ -19,7 +19,7 @@ The same sources give the same bytes, so that a check can compare them.
 
 import json
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -36,13 +36,29 @@ from literate.reading.rows import rows
 from literate.reading.source import Source
 from literate.results.records import Result
 from literate.settings import Settings
-from literate.takeaway import exercises, notebook_cells, requirements
+from literate.takeaway import exercises, looks, notebook_cells, requirements
 from literate.takeaway.addresses import NO_RESULTS, Addresses, with_addresses
-from literate.takeaway.notebook_cells import ENTRY, EXAMPLE, Body, Cell, code_cell, text_cell
+from literate.takeaway.notebook_cells import (
+    ENTRY,
+    EXAMPLE,
+    HIDDEN,
+    Body,
+    Cell,
+    code_cell,
+    text_cell,
+)
 from literate.takeaway.snippet import DISTRIBUTIONS, import_lines, path_of, without
 
 # What a notebook defines that no page does.
-BROUGHT = ("set_up_notebook", "show_shapes", "judge_runs", "judge_line")
+BROUGHT = (
+    "set_up_notebook",
+    "show_shapes",
+    "judge_runs",
+    "judge_line",
+    "tensors_of_lines",
+    "as_squares",
+    "look_inside",
+)
 # How code asks whether there is a GPU.
 ASKS = "cuda.is_available("
 # The ids of headings that fold what comes from other pages.
@@ -92,10 +108,14 @@ def script(
     plan = planned(sources, module, settings)
     needed = plan.needed
     page = _Page(sources, module, addresses, results, settings)
-    packages = _packages(third_party(needed.outside))
+    look = looks.look(settings, source.path)
+    draws = {"matplotlib"} if look else set()
+    packages = _packages(sorted({*third_party(needed.outside), *draws}))
     cells = [*page.introduction(requirements.said(settings, source.path, packages.values()))]
     holes = exercises.exercises(settings, source.path)
     cells.append(_set_up(packages, plan.example is not None, bool(holes), plan.on_gpu))
+    if look:
+        cells.append(code_cell(f"#@title Draws what lines make\n{looks.helper()}", HIDDEN))
     imports = import_lines(needed.imports, needed.lazy_annotations).rstrip("\n")
     if imports:
         cells.append(code_cell(imports))
@@ -104,7 +124,13 @@ def script(
             "## What this page builds on\n\nIts code is folded below. Its notes are on these pages:"
         )
         cells += [*page.other_pages(plan.before, about, FOLDED), text_cell("## On this page")]
-    cells += page.definitions(piece for piece in plan.own if piece != plan.example)
+    own = [piece for piece in plan.own if piece != plan.example]
+    # What it plays with has to be there.
+    uses = [at for at, piece in enumerate(own, 1) if look and look.names.intersection(piece.names)]
+    place = max(uses, default=len(own))
+    cells += page.definitions(own[:place])
+    cells += look.cells() if look else ()
+    cells += page.definitions(own[place:])
     sections = page.sections(plan.example)
     cells += page.example(plan.example)
     cells += exercises.cells(plan.own, holes, source.path)
@@ -167,7 +193,8 @@ def planned(sources: Mapping[str, Source], module: str, settings: Settings = PLA
     entry = next((piece for piece in needed.pieces if _is(piece, following, ENTRY)), None)
     example = next((piece for piece in needed.pieces if _is(piece, module, EXAMPLE)), None)
     body = notebook_cells.take_body(entry, sources[following].path) if entry else NO_BODY
-    _check_names(needed, body, sources, following)
+    look = looks.look(settings, source.path)
+    _check_names(needed, body, sources, following, look.bound if look else ())
 
     # What the page imports has run before the page, and never needs what comes after it.
     imported = _imported(sources, module)
@@ -220,7 +247,13 @@ def file_name(source: Source, module: str) -> str:
     return posixpath.join(folder, "index" if name == "__init__" else name) + ".ipynb"
 
 
-def _check_names(needed: Closure, body: Body, sources: Mapping[str, Source], module: str) -> None:
+def _check_names(
+    needed: Closure,
+    body: Body,
+    sources: Mapping[str, Source],
+    module: str,
+    of_look: Collection[str],
+) -> None:
     r"""
     What was local becomes global, and must not become what a definition reads.
     """
@@ -230,7 +263,7 @@ def _check_names(needed: Closure, body: Body, sources: Mapping[str, Source], mod
         name: f"what `{piece.names[0]}` defines" for piece in needed.pieces for name in piece.names
     }
     taken |= dict.fromkeys(BROUGHT, "what every notebook has")
-    for name, line in body.names.items():
+    for name, line in {**dict.fromkeys(of_look, 1), **body.names}.items():
         if name in taken:
             sentence = f"`{name}` would replace {taken[name]} in the notebook; rename it."
             raise LiterateError([Problem(sources[module].path, line, sentence)])
@@ -327,9 +360,7 @@ class _Page:
             names = ", ".join(f"`{each}`" for piece in taken for each in piece.names)
             listed.append(f"* {self.linked(title, module)}{self._where(module)}: {names}")
             code = without(notebook_cells.together(taken), "docstring", "comment")
-            cells.append(
-                code_cell(f"#@title {title} ({path})\n{code}".rstrip(), notebook_cells.HIDDEN)
-            )
+            cells.append(code_cell(f"#@title {title} ({path})\n{code}".rstrip(), HIDDEN))
         yield text_cell("\n".join([f"{heading}", "", *listed]), metadata)
         yield from cells
 
@@ -465,4 +496,4 @@ def _set_up(packages: Mapping[str, str], shows_shapes: bool, judges: bool, on_gp
         judge_runs=exercises.judge_runs(),
         on_gpu=on_gpu,
     )
-    return code_cell(text, notebook_cells.HIDDEN)
+    return code_cell(text, HIDDEN)

@@ -124,6 +124,8 @@ def test_each_notebook_that_trains_has_a_cell_that_makes_runs_and_one_that_train
         # Another way of training would not be tested here.
         shown = [one.source for one in notebook.cells if one.cell_type == "code"]
         ours = [one for one in shown if not one.startswith(NO_CELLS_OF_THE_END)]
+        # A cell to play with makes its model and trains it, in a second.
+        ours = [one for one in ours if "\nlook_inside(" not in one]
         assert not [one for one in ours if re.search(r"(?m)^ *(train|fit|imitate)\(", one)], path
 
 

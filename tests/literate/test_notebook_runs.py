@@ -114,10 +114,10 @@ def expected() -> dict[str, str]:
     return {path: shapes(loaded.sources[path], one) for path, one in measured.items()}
 
 
-# The pages that a run and its step in 16 bits consist of.
+# The pages that a run and its step in 16 bits consist of, and what draws a cell to play with.
 OF_A_RUN = re.compile(
-    r"#@title .*\((labml_nn/)?training/"
-    r"(run|run_file|run_progress|stop_button|to_device|mixed_step|figures|device)\.py\)"
+    r"#@title (Draws what lines make|.*\((labml_nn/)?training/"
+    r"(run|run_file|run_progress|stop_button|to_device|mixed_step|figures|device)\.py\))"
 )
 
 
@@ -133,7 +133,7 @@ def check_that_it_shows_a_picture_and_a_loss_and_can_be_read(
     # A picture that goes on in the next cell would be shown as two, each without the other's half.
     # A run draws its own curve.
     assert drawn
-    draws = ("plt.show()", "draw_squares(", ".train(")
+    draws = ("plt.show()", "draw_squares(", "look_inside(", ".train(")
     assert all(any(one in source for one in draws) for source in drawn)
     cells = done.cells[1:]
     # Exercises come on top: who does them has read what there is to read.

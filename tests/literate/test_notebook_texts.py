@@ -20,7 +20,7 @@ POINTS = re.compile(
     r"\b(?:the|this) (?:(?P<picture>figure|picture|chart)|tables?(?= above| below| shows))\b"
     r"(?:,? ?(?P<where>above|below|at the top))?"
 )
-DRAWS = ("plt.show()", "draw_squares(", ".train(")
+DRAWS = ("plt.show()", "draw_squares(", "look_inside(", ".train(")
 
 
 def cells_of(path: Path) -> list[Cell]:

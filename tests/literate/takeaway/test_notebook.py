@@ -28,6 +28,7 @@ from literate.results import files
 from literate.settings import load
 from literate.takeaway.addresses import Addresses, of_site
 from literate.takeaway.exercises import judge_runs
+from literate.takeaway.looks import helper
 from literate.takeaway.notebook import PLAIN, build, file_name, script
 from literate.takeaway.notebook_cells import has_notebook, unfolded
 from literate.takeaway.notebooks import build_all, stale, with_scripts, write
@@ -392,6 +393,7 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
         )
     }
     originals.update(one for source in sources.values() for one in definitions(source.text))
+    originals.update(definitions(helper()))
     compared = 0
     for path, text in built.items():
         notebook = nbformat.reads(text, as_version=nbformat.NO_CONVERT)
