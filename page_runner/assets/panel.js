@@ -7,7 +7,8 @@
 //
 // The panel stands beside its line, in a column of its own, and at the bottom of a narrow screen. It
 // covers neither notes nor code: the page makes room for it. It goes on by its buttons, by the arrow
-// keys, and for those who ask for it by scrolling.
+// keys, and for those who ask for it by scrolling. Before a step is shown, a reader who wants to
+// [predicts](predict.js) what it gives.
 
 import { make, styled } from "./elements.js";
 import { Grid, named, summary, text } from "./grid.js";
@@ -111,7 +112,11 @@ export class Panel extends EventTarget {
     this.once = choice("Each line once", (once) => this.#choose(once));
     this.scrolls = choice("Step by scrolling", (follows) => (this.follows = follows));
     this.follows = false;
+    this.predictions = null;
+    this.predicts = choice("Predict each step first", (wanted) => this.#predict(wanted));
     const choices = make("div", { className: "choices" }, this.once, this.scrolls);
+    // From the disk a browser fetches no module.
+    if (location.protocol !== "file:") choices.prepend(this.predicts);
     const below = make(
       "div",
       { className: "told" },
@@ -196,6 +201,7 @@ export class Panel extends EventTarget {
 
   close() {
     const inside = this.element.contains(document.activeElement);
+    this.predictions?.end();
     this.element.hidden = true;
     document.documentElement.classList.remove("stepping");
     this.#darken();
@@ -204,9 +210,19 @@ export class Panel extends EventTarget {
     if (inside) opener?.focus({ preventScroll: true });
   }
 
-  #move(by) {
+  async #move(by) {
     const step = moved(this.#order, this.#step, by);
-    return step === null ? undefined : this.go(step);
+    if (step === null) return;
+    const before = this.part;
+    if (by > 0) this.predictions?.begin();
+    else this.predictions?.end();
+    await this.go(step);
+    if (by > 0) this.predictions?.ask(step, before);
+  }
+
+  async #predict(wanted) {
+    this.predictions?.end();
+    this.predictions = wanted ? new (await import("./predict.js")).Predictions(this) : null;
   }
 
   #choose(once) {
@@ -237,7 +253,8 @@ export class Panel extends EventTarget {
         values.find(({ kind }) => kind === "weights") ??
         values.at(-1),
     );
-    const shown = this.part
+    const isTold = this.part && !this.predictions?.isHidden;
+    const shown = isTold
       ? `, ${this.part.name}: ${named(this.part.axes, this.part.whole ?? this.part.shape)}`
       : "";
     this.said.textContent = `${this.where.textContent.replaceAll(" ·", ",")}${shown}`;

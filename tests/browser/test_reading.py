@@ -313,7 +313,7 @@ def test_nothing_moves_while_a_page_comes_and_is_read(page: Page, address: str, 
 
 # What a reader has to ask for, by a key, a look or a click.
 ASKED_FOR = re.compile(
-    r"search|about\.json|quiz|compare|trace|panel|shared|live|own_text|worker|weights|writing|go_on"
+    r"search|about\.json|quiz|compare|trace|panel|predict|shared|live|own_text|worker|weights|writing|go_on"
 )
 
 

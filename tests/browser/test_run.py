@@ -224,6 +224,33 @@ def test_arrow_keys_step_in_the_panel_and_where_the_focus_is_nowhere(run: Page) 
     expect(said).to_have_count(1)
 
 
+def test_a_step_is_predicted_before_it_is_shown(run: Page) -> None:
+    run.get_by_label("Predict each step first").check()
+    following(run).click()
+    question = run.locator("section.run .prediction")
+    # `scores` of the example are [7, 7, 3, 5]; no shape and no number gives it away.
+    expect(question).to_contain_text("What shape has scores?")
+    lit = run.locator(".line.stepped")
+    expect(lit).to_have_attribute("id", f"L{line_of('scores = attend')}")
+    expect(lit.locator(".shape")).to_be_hidden()
+    expect(run.locator("section.run .shape-of")).to_be_hidden()
+    expect(run.locator("section.run [role=status]")).not_to_contain_text("seq_len")
+    # By the keyboard: the focus is at the first answer.
+    expect(question.get_by_role("button").first).to_be_focused()
+    question.get_by_role("button", name="[7, 7, 5, 3]").or_(
+        question.get_by_role("button", name=re.compile("heads 5, batch_size 3"))
+    ).press("Enter")
+    expect(question).to_contain_text(re.compile(r"No: scores is \[.*3.*5\].* 0 of 1 right"))
+    expect(run.locator("section.run .shape-of")).to_be_visible()
+    assert barriers(run, "section.run") == []
+    # The focus is where one goes on; without the choice nothing is asked.
+    expect(following(run)).to_be_focused()
+    run.get_by_label("Predict each step first").uncheck()
+    following(run).click()
+    expect(question).to_be_empty()
+    expect(run.locator("section.run .shape-of")).to_be_visible()
+
+
 def test_scrolling_steps_for_those_who_ask_for_it(run: Page) -> None:
     goal = "line => scrollTo(0, scrollY + document.getElementById(`L${line}`)\
         .getBoundingClientRect().top - innerHeight * 0.3)"
