@@ -53,7 +53,7 @@ from literate.results.fingerprints import fingerprint
 from literate.results.made_of import Code
 from literate.results.records import Result, page_of
 from literate.settings import Settings
-from literate.takeaway import exercises, feed, looks, page_keys, twin
+from literate.takeaway import assembly, exercises, feed, looks, page_keys, twin
 from literate.takeaway.notebook import planned
 from literate.takeaway.notebook_cells import has_notebook
 from literate.takeaway.page_files import PageFiles
@@ -340,7 +340,7 @@ def pages(
                 takeaways = replace(takeaways, weight_bytes=size, flow=flow, compare=there)
                 offer = editor.offer(source.path) if editor else None
                 if offer:
-                    asked = exercises.for_page(site.settings, source)
+                    asked = assembly.for_page(site.settings, source)
                     takeaways = replace(takeaways, edit=replace(offer, exercises=asked))
                 written = page(source, around, takeaways)
                 told = twin.of_page(source, links, measured.get(source.path))
@@ -411,6 +411,7 @@ def _of_neighbours(
     What other files say of a page: its exercises, and its tests.
     """
     yield from exercises.problems(settings, source, measurement)
+    yield from assembly.problems(settings, source)
     yield from oracles.problems(source, settings.root, lessons.of_project(settings))
 
 

@@ -2,6 +2,7 @@ r"""Every exercise can be solved, does no harm unsolved, and its wrong lines are
 
 import json
 import linecache
+import os
 import re
 import sys
 import tomllib
@@ -10,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Any
 
 import nbformat
 import pytest
@@ -17,7 +19,8 @@ import pytest
 from labml_nn.transformers import mistakes
 from literate.reading.source import read
 from literate.settings import load
-from literate.takeaway.exercises import Exercise, exercises, for_page, located
+from literate.takeaway import assembly
+from literate.takeaway.exercises import Exercise, exercises, located, to_assemble, told
 from page_runner.edit.running import Program
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,8 +28,8 @@ SETTINGS = load(ROOT)
 EXERCISES = (ROOT / "labml_nn/exercises.toml").read_text(encoding="utf-8")
 HOLES = [
     (path, number)
-    for path, holes in tomllib.loads(EXERCISES).items()
-    for number in range(len(holes))
+    for path in tomllib.loads(EXERCISES)
+    for number in range(len(exercises(SETTINGS, path)))
 ]
 RIGHT = "Right: the same results as the lesson's, wherever one can look.\n"
 UNSOLVED = "Nothing to judge yet: write your line in the cell above, and run both cells.\n"
@@ -146,7 +149,7 @@ SAMPLE = ["labml_nn/transformers/mha.py", "labml_nn/transformers/rms_norm.py"]
 )
 def test_the_page_judges_as_its_notebook_does(path: str, program: Program) -> None:
     source = read(ROOT / path, path)
-    for asked in json.loads(for_page(SETTINGS, source)):
+    for asked in told(SETTINGS, source):
 
         def said(text: str, one: dict[str, object] = asked) -> str:
             answer = program.judge(path, json.dumps({path: text}), json.dumps(one))
@@ -160,6 +163,43 @@ def test_the_page_judges_as_its_notebook_does(path: str, program: Program) -> No
         assert [said(asked["wrong"][name]) for name in names] == [
             f"Not yet. This is a known mistake: {name}.\n" for name in names
         ]
+
+
+ASSEMBLED = [path for path in tomllib.loads(EXERCISES) if to_assemble(SETTINGS, path)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[] if path in SAMPLE else [pytest.mark.whole]) for path in ASSEMBLED],
+)
+def test_lines_in_order_are_right_and_a_wrong_one_among_them_is_named(
+    path: str, program: Program
+) -> None:
+    source = read(ROOT / path, path)
+    for asked, one in zip(
+        assembly.told(SETTINGS, source), assembly.assemblies(SETTINGS, source), strict=True
+    ):
+
+        def said(pieces: list[str], asked: dict[str, Any] = asked) -> str:
+            text = "\n".join([*asked["before"], *pieces, *asked["after"]]) + "\n"
+            answer = program.judge(path, json.dumps({path: text}), json.dumps(asked))
+            return json.loads(answer)["said"] + "\n"
+
+        assert said([*one.pieces]) == RIGHT
+        shown = {line["wrong"]: line["text"] for line in asked["lines"] if line["wrong"]}
+        assert shown and len(asked["lines"]) == len(one.pieces) + len(shown)
+        for name in one.wrong:
+            assert said(one.with_mistake(name)) == f"Not yet. This is a known mistake: {name}.\n"
+        # The notes don't give the order away.
+        assert not [line for line in asked["lines"] if "#" in line["text"]]
+
+
+def test_the_pages_of_the_course_have_lines_to_assemble() -> None:
+    course = (ROOT / "labml_nn/course/__init__.py").read_text("utf-8")
+    steps = re.findall(r"\* \[ \] \*\*\d+\. \[[^]]*\]\(([^)#]*)", course)
+    pages = {os.path.normpath(os.path.join("labml_nn/course", step)) for step in steps}
+    assert len(pages) == 12
+    assert pages == set(ASSEMBLED)
 
 
 def test_what_the_museum_is_said_to_have_is_there() -> None:

@@ -17,6 +17,7 @@ summary: Snippets and notebooks that run by themselves.
 * [rasters](rasters.py): a figure becomes a PNG.
 * [exercises](exercises.py): a hole for a line of the page, and a cell that judges what fills it;
   whether it [judges rightly](judged.py) is tried before.
+* [assembly](assembly.py): the lines of a function, shuffled among wrong ones.
 * [takes](requirements.py): the packages, the minutes and the memory of a notebook, for its head.
 * [notebook](notebook.py): a page becomes a notebook that runs anywhere, without this repository.
 * [of_page](page_files.py): the snippets and the notebook that a reader can take from a page.

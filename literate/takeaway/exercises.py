@@ -25,7 +25,8 @@ bug = "the branch is subtracted"
 mistake is a change of it, from what it says to what it would say; or a text that takes its place.
 Without a `bug` the reader writes the line. With one, the function has that mistake, and the reader
 finds and mends it. With `shape = "[seq_len, batch_size]"` the reader is told what the line has to
-make, and nothing of how.
+make, and nothing of how. An entry with `assemble = true` has [lines to be put in
+order](assembly.py).
 
 What is wrong with an exercise is told with its line in this file, where it is mended; that it
 [judges wrongly](judged.py), too.
@@ -93,7 +94,7 @@ class Asked:
     r"""
     ## An exercise as its file has it
 
-    * `of`, `line`, `wrong`, `bug` and `shape` are what the file says
+    * `of`, `line`, `wrong`, `bug`, `shape` and `assemble` are what the file says
     * `file` is its path, `text` all of it, and `first` the number of the line that begins the
       exercise
     """
@@ -106,6 +107,7 @@ class Asked:
     first: int
     bug: str = ""
     shape: str = ""
+    assemble: bool = False
 
     def problem(self, sentence: str, begins: str) -> Problem:
         r"""
@@ -195,8 +197,17 @@ class Exercise:
 def exercises(settings: Settings, path: str) -> Sequence[Asked]:
     r"""
     ## What the file has about a page
+
+    A line to write, or a bug to mend.
     """
-    return _all(settings).get(path, ())
+    return [asked for asked in _all(settings).get(path, ()) if not asked.assemble]
+
+
+def to_assemble(settings: Settings, path: str) -> Sequence[Asked]:
+    r"""
+    ## Functions of a page whose lines are shuffled
+    """
+    return [asked for asked in _all(settings).get(path, ()) if asked.assemble]
 
 
 def _all(settings: Settings) -> Mapping[str, Sequence[Asked]]:
@@ -277,11 +288,12 @@ def left_over(settings: Settings, paths: Container[str]) -> Iterator[Problem]:
             yield listed[0].problem(f"has an exercise of `{path}`, which is no page.", "[[")
 
 
-def located(text: str, asked: Asked, path: str) -> Exercise:
+def located(text: str, asked: Asked, path: str, with_wrong: bool = True) -> Exercise:
     r"""
     ## Find the line of an exercise
 
-    In the text of a page, or in a part of one. Raises a
+    In the text of a page, or in a part of one; `with_wrong` says that its mistakes are those of
+    this line. Raises a
     [LiterateError](../problems.py#LiterateError) where the exercise and the page don't fit.
     """
     of, begins = asked.of, asked.line
@@ -301,7 +313,8 @@ def located(text: str, asked: Asked, path: str) -> Exercise:
         sentence = f"`{begins}` begins a block; an exercise is about a statement without one."
         raise LiterateError([asked.problem(sentence, "line")])
     right = _said(source, node)
-    wrong = {name: _changed(right, change, name, asked) for name, change in asked.wrong.items()}
+    known = asked.wrong if with_wrong else {}
+    wrong = {name: changed(right, change, name, asked) for name, change in known.items()}
     bug = asked.bug
     if bug:
         if bug not in wrong:
@@ -347,7 +360,13 @@ def _hole(source: Source, node: Any) -> str:
     return before.rstrip("( \n") + " " * bool(before.strip("( \n")) + HOLE
 
 
-def _changed(right: str, change: Any, name: str, asked: Asked) -> str:
+def changed(right: str, change: Any, name: str, asked: Asked) -> str:
+    r"""
+    ## A line with a mistake
+
+    What is changed has to be there once; else it raises a
+    [LiterateError](../problems.py#LiterateError).
+    """
     if isinstance(change, str):
         return change
     for old, new in change.items():
@@ -358,14 +377,11 @@ def _changed(right: str, change: Any, name: str, asked: Asked) -> str:
     return right
 
 
-def for_page(settings: Settings, source: Source) -> str:
+def told(settings: Settings, source: Source) -> list[dict[str, Any]]:
     r"""
-    ## What the editor of a page gets, as JSON
-
-    Empty, if the page has no exercises.
+    ## What the editor of a page gets
     """
-    told = [told_to_editor(source, each) for each in exercises(settings, source.path)]
-    return json.dumps(told, ensure_ascii=False) if told else ""
+    return [told_to_editor(source, each) for each in exercises(settings, source.path)]
 
 
 def told_to_editor(source: Source, asked: Asked) -> dict[str, Any]:

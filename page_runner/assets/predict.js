@@ -167,6 +167,11 @@ export class Predictions {
     this.element.replaceChildren();
   }
 
+  // It stands above the numbers, from which the reader may come.
+  #show() {
+    this.panel.element.scrollTop = 0;
+  }
+
   /**
    * @param {number} step
    * @param {Drawn | null} before
@@ -189,6 +194,7 @@ export class Predictions {
     group.setAttribute("role", "group");
     group.setAttribute("aria-label", asked.ask);
     this.element.replaceChildren(heading, group);
+    this.#show();
     answers[0].focus({ preventScroll: true });
   }
 
@@ -202,6 +208,7 @@ export class Predictions {
       make("p", { className: isRight ? "right" : "wrong" }, said, make("small", {}, score)),
     );
     this.#hide(false);
+    this.#show();
     this.panel.said.textContent = said;
     this.panel.after.focus({ preventScroll: true });
   }

@@ -46,7 +46,7 @@ const options = {
     legalComments: "eof",
   },
 };
-const entries = ["edit", "paste", "shared", "train", "worker"].map((name) =>
+const entries = ["assemble", "edit", "paste", "shared", "train", "worker"].map((name) =>
   path.join(scripts, `${name}.js`),
 );
 const { metafile } = await require("esbuild").build({

@@ -61,7 +61,7 @@ NPM = HERE / "npm"
 DRAWN = "matplotlib"
 
 # What a page doesn't fetch when it is edited.
-ASIDE = ("licences.txt", "paste.js", "shared.js", "train.js")
+ASIDE = ("assemble.js", "licences.txt", "paste.js", "shared.js", "train.js")
 
 # Texts are sent packed by any host; archives are so already.
 PACKED = (".zip",)

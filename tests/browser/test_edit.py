@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from literate import site as project
 from literate.settings import load
@@ -141,8 +141,13 @@ def test_a_changed_line_shows_other_shapes_and_undo_brings_back_the_pages_own(
 
     retype(page, EINSUM, 'x = torch.einsum("ijbh,jbhd->ibdh", self.dropout(attn), value)')
     expect(page.locator(".editor .cm-line.changed")).to_have_count(1)
+    predicts = page.get_by_label("Your prediction of the run")
+    predicts.select_option("other numbers, of the same shapes")
     run(page)
+    says(page, "You predicted: other numbers, of the same shapes. It is: another shape")
     says(page, "differ from the page’s own run")
+    # The next run gets a prediction of its own.
+    expect(predicts).to_have_value("")
     assert "differs" in line_of(page, "ibdh").get_attribute("class").split()
     # Heads and features have changed places.
     told = re.compile(
@@ -156,7 +161,9 @@ def test_a_changed_line_shows_other_shapes_and_undo_brings_back_the_pages_own(
 
     press(page, "Undo")
     line_of(page, EINSUM).click()
+    predicts.select_option("nothing changes")
     run(page)
+    says(page, "As you predicted: nothing changes.")
     says(page, "Shapes and values are those of the page’s own run")
 
 
@@ -244,6 +251,76 @@ def test_a_line_that_the_reader_writes_is_judged_and_its_mistake_is_named(
     assert "failed" in line_of(page, "self.get_score(").get_attribute("class").split()
 
 
+# The lines of the feed-forward network, and one of its mistakes.
+LINES = [
+    "hidden = self.activation(self.layer1(x))",
+    "hidden = self.dropout(hidden)",
+    "return self.layer2(hidden)",
+]
+LATE = "return self.activation(self.layer2(hidden))"
+
+
+def assembling(page: Page, address: str) -> Locator:
+    r"""The lines of the feed-forward network, ready to be put in order."""
+    page.goto(address + "transformers/feed_forward/")
+    page.get_by_role("button", name="Put the lines of FeedForward.forward in order").click()
+    assembly = page.locator(".assembly")
+    expect(assembly.locator(".status")).to_contain_text("Python is ready", timeout=PATIENCE)
+    return assembly
+
+
+def piece(assembly: Locator, text: str) -> Locator:
+    return assembly.locator(".piece").filter(has=assembly.page.get_by_text(text, exact=True))
+
+
+def checked(assembly: Locator, text: str) -> None:
+    assembly.get_by_role("button", name="Check").click()
+    expect(assembly.locator(".status")).to_contain_text(text, timeout=PATIENCE)
+
+
+def test_lines_are_assembled_by_clicks_keys_and_drags(page: Page, address: str) -> None:
+    assembly = assembling(page, address)
+    program = assembly.get_by_role("list", name="Your program")
+    checked(assembly, "Nothing to judge yet")
+    # By keys: taken with Enter, moved with an arrow.
+    for text in (LATE, LINES[0]):
+        piece(assembly, text).locator(".takes").press("Enter")
+    piece(assembly, LINES[0]).locator(".takes").press("ArrowUp")
+    expect(assembly.locator(".status")).to_have_text("Line 1 of 2.")
+    # By a drag, to between the two.
+    start = piece(assembly, LINES[1]).bounding_box()
+    goal = piece(assembly, LATE).bounding_box()
+    page.mouse.move(start["x"] + 60, start["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(goal["x"] + 60, goal["y"] + 0.75 * goal["height"], steps=5)
+    page.mouse.up()
+    expect(program.locator("code")).to_have_text([LINES[0], LINES[1], LATE])
+    checked(assembly, "This is a known mistake: the activation comes after both layers")
+    # By clicks: one back, another instead.
+    piece(assembly, LATE).locator(".takes").click()
+    piece(assembly, LINES[2]).locator(".takes").click()
+    expect(program.locator("code")).to_have_text(LINES)
+    checked(assembly, "Right: the same numbers")
+    # What is left says why.
+    expect(piece(assembly, LATE).locator(".why")).to_have_text(
+        "the activation comes after both layers"
+    )
+    # An order that no program has: the line is marked.
+    piece(assembly, LINES[1]).locator(".takes").press("ArrowUp")
+    checked(assembly, "With this program the example stops. UnboundLocalError")
+    expect(piece(assembly, LINES[1])).to_have_class(re.compile("failed"))
+    assembly.get_by_role("button", name="Close").click()
+    expect(page.get_by_role("button", name="Put the lines of FeedForward")).to_be_focused()
+
+
+def test_lines_can_be_assembled_on_every_screen(screen: Page, address: str) -> None:
+    assembly = assembling(screen, address)
+    piece(assembly, LINES[0]).locator(".takes").click()
+    assert barriers(screen, ".assembly") == []
+    if screen.viewport_size["width"] < 500:
+        assert low(screen, ".assembly button") == []
+
+
 @pytest.mark.whole
 def test_a_bug_is_not_lit_and_it_is_mended(page: Page, address: str) -> None:
     page.goto(address + MHA)
@@ -294,6 +371,8 @@ def test_what_is_fetched_is_at_most_six_megabytes_packed(site: Path) -> None:
 
 def test_the_editor_is_usable_on_every_screen(screen: Page, address: str) -> None:
     opened(screen, address + MHA)
+    # It comes to where the reader looks.
+    assert screen.locator(".editor .bar").bounding_box()["y"] < 200
     press(screen, "Run")
     says(screen, "Ran in")
     assert barriers(screen, ".editor") == []

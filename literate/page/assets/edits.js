@@ -148,11 +148,16 @@ function offerExercises(offer, exercises) {
       write: `Write ${line} of ${of}`,
       shape: `Make a shape in ${of}`,
       mend: `Mend a bug in ${of}`,
+      assemble: `Put the lines of ${of} in order`,
     };
     const text = texts[/** @type {keyof typeof texts} */ (kind)];
-    const opens = opener(offer, "live", text, "edit", { exercise: number });
+    // Lines to assemble have a place of their own; all others are done in the editor.
+    const place = kind === "assemble" ? make("div") : null;
+    const given = { exercise: number, ...(place && { section: place }) };
+    const opens = opener(offer, "live", text, place ? "assemble" : "edit", given);
     opens.title = `Your code is judged here. Python is loaded for it, ${offer.size} MB.`;
-    section.append(opens);
+    place?.append(opens);
+    section.append(place ?? opens);
   }
   every(".row").at(-1)?.after(section);
 }

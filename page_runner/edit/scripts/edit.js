@@ -13,7 +13,7 @@ import { Notes, docstrings, noteLines } from "./notes.js";
 import { Output } from "./output.js";
 import { Python } from "./python.js";
 import { Card } from "./card.js";
-import { compared, ending, missed, names, told } from "./results.js";
+import { OUTCOMES, compared, ending, missed, names, outcome, told } from "./results.js";
 
 const here = (name) => new URL(name, import.meta.url).href;
 const several = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
@@ -64,6 +64,8 @@ class Session {
     document.body.classList.add("editing");
     this.#placeNotes();
     this.#listen();
+    // The button that opened it can be screens away.
+    this.element.scrollIntoView({ block: "start" });
     this.editor.focus();
   }
 
@@ -97,6 +99,15 @@ class Session {
         }),
       );
     }
+    this.predicts = make(
+      "select",
+      { title: "Say first what the run will give; it is told afterwards" },
+      make("option", { value: "", textContent: "I predict …" }),
+      ...Object.entries(OUTCOMES).map(([value, textContent]) =>
+        make("option", { value, textContent }),
+      ),
+    );
+    this.predicts.setAttribute("aria-label", "Your prediction of the run");
     this.comments = make("input", {
       type: "checkbox",
       checked: !Notes.beside,
@@ -114,6 +125,7 @@ class Session {
       { className: "bar" },
       ...[
         this.checks,
+        this.predicts,
         this.runs,
         this.stops,
         button("Undo", () => this.editor.undo()),
@@ -361,6 +373,8 @@ class Session {
   ask(exercise) {
     this.exercise = exercise;
     this.checks.hidden = false;
+    // What differs from the page would be the answer.
+    this.predicts.hidden = true;
     this.resets.textContent = "Begin anew";
     this.resets.title = "Back to the exercise as it was";
     this.editor.show(this.editor.fresh(exercise.text));
@@ -506,6 +520,7 @@ class Session {
 
   #summary() {
     const { error, example } = this.result;
+    const predicted = this.#predicted();
     const time =
       this.took < 1000 ? `${Math.round(this.took)} ms` : `${(this.took / 1000).toFixed(1)} s`;
     if (error) {
@@ -521,7 +536,7 @@ class Session {
           this.editor.go(inner.line);
           this.editor.focus();
         });
-      this.#say(`${error.type}${where}: ${error.message} `, ...(goes ? [goes] : []));
+      this.#say(`${predicted}${error.type}${where}: ${error.message} `, ...(goes ? [goes] : []));
       return;
     }
     const differ = this.found.filter(({ differs }) => differs).length;
@@ -536,8 +551,22 @@ class Session {
       : "Shapes and values are those of the page’s own run";
     const compared = parts.filter(Boolean).join(", ") || same;
     const nothing = example ? "" : " The page has no example(), so it was only imported.";
-    this.#say(`Ran in ${time}. ${compared}.${nothing}`);
+    this.#say(`${predicted}Ran in ${time}. ${compared}.${nothing}`);
     this.element.dataset.ran = time;
+  }
+
+  // Whether it came as the reader has said. The next run gets a prediction of its own.
+  #predicted() {
+    const { value } = this.predicts;
+    // Beside the page's own code nothing is known to compare with.
+    const isKnown = this.current === this.path && !this.exercise;
+    this.predicts.value = "";
+    if (!value || !isKnown) return "";
+    const came = outcome(this.found, this.missed, this.result.error);
+    const said = OUTCOMES[came];
+    return came === value
+      ? `As you predicted: ${said}. `
+      : `You predicted: ${OUTCOMES[value]}. It is: ${said}. `;
   }
 
   // The line of the cursor, in full.

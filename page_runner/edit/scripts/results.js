@@ -103,6 +103,25 @@ export function missed(now, own, map) {
   return Object.keys(own ?? {}).filter((line) => !reached.has(Number(line))).length;
 }
 
+// ## What came of a run
+//
+// The words of a prediction, and which of them a run has made true.
+export const OUTCOMES = {
+  same: "nothing changes",
+  numbers: "other numbers, of the same shapes",
+  shapes: "another shape, or other calls",
+  error: "an error",
+};
+
+export function outcome(found, missed, error) {
+  if (error) return "error";
+  const differing = found.flatMap((one) => one.differing);
+  const reshaped = ({ before, now }) => `${before?.shape}` !== `${now?.shape}`;
+  const calls = ({ before, now }) => !before || !now;
+  if (missed || differing.some((one) => calls(one) || reshaped(one))) return "shapes";
+  return differing.length ? "numbers" : "same";
+}
+
 // ## In words
 //
 // As much as there is room for: what was and what is, shapes with values, shapes, or only that something

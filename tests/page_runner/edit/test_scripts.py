@@ -146,6 +146,21 @@ def test_a_line_says_what_was_and_what_is_in_each_call_that_differs() -> None:
         assert full is None or told == full
 
 
+def test_a_run_is_named_by_what_differs_most() -> None:
+    script = """given.map(({ now, own, failed }) => {
+        const found = results.compared({ 9: now }, { 7: own }, new Map([[9, 7]]), failed);
+        return results.outcome(found, 0, failed);
+    })"""
+    given = [
+        {"now": bound(*now), "own": bound(*own), "failed": failed}
+        for now, own, failed, _, _ in COMPARED
+    ]
+    expected = ["same", "numbers", "shapes", "shapes", "error", "shapes"]
+    assert in_node("results", script, given, EDITOR) == expected
+    # A line that is no longer reached.
+    assert in_node("results", "results.outcome([], 1, false)", None, EDITOR) == "shapes"
+
+
 def test_the_docstrings_of_a_page_are_found_among_its_notes() -> None:
     page = [
         *('r"""', "A page", '"""', "", "def f():", '    r"""', "    ## F", "", '    """'),
