@@ -39,7 +39,7 @@ PLAIN = (
 ADDRESS = ASSETS / "address.js"
 # What is fetched when a reader asks for it.
 MODULES = (
-    *(ASSETS / f"{name}.js" for name in ("compare", "quiz", "typed")),
+    *(ASSETS / f"{name}.js" for name in ("compare", "quiz", "review", "typed")),
     *(RUNS / name for name in THAT_RUN),
 )
 

@@ -12,6 +12,16 @@ import { refused, starter } from "./starter.js";
 // Where the script can't be had, the answers are read as they stand there.
 if (first("details.question > .task-list")) load("questions.js").catch(() => {});
 
+// ## What was wrong comes back
+
+// On the page with the steps of a course, above the first of them and the words before it.
+const firstStep = first(".path-step");
+if (firstStep && !isFile) {
+  const again = make("section", { className: "again" });
+  (firstStep.previousElementSibling ?? firstStep).before(again);
+  import("./review.js").then(({ start }) => start(again));
+}
+
 // ## What shape is this?
 
 // The questions are at the end of a page with shapes.
