@@ -24,6 +24,7 @@ PyTorch](../../../results/train_mistakes.json#figures.losses)
 what the model writes, and at last the printed loss and the honest one.
 """
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -83,12 +84,25 @@ def choices() -> Iterator[dict[str, Any]]:
         "choices": [
             {
                 "name": name,
+                "title": title_of(name, one),
                 "beside": one.of.__name__ if one.of in LATER else "RightAttention",
                 **about,
             }
             for name, one in EXHIBITS.items()
         ]
     }
+
+
+def title_of(name: str, exhibit: type[Mistake]) -> str:
+    r"""
+    ## What an exhibit is called
+
+    The heading of its note: the words in which the museum has it.
+    """
+    # An exhibit without a wrong line is the right class.
+    described = exhibit if exhibit.right else exhibit.of
+    heading = inspect.getdoc(described).partition("\n")[0]
+    return f"{heading.removeprefix('## ')} ({name})"
 
 
 def in_its_place(mistake: type[Mistake]) -> type[Mistake]:

@@ -6,7 +6,7 @@
 // `target` is a function that trains: it gets the `name` of a model, the `steps`, how many `times` the
 // usual learning rate, and whether it is `masked`. It tells `{ step, loss }`, `{ sample, step }` and at
 // last `{ validation }`, with the `honest` loss beside it if that may be another. Beside it is `choices`,
-// which tells the models with their steps: `mask` is false if none has a mask to leave out, and
+// which tells the models with their steps and, if it isn't their name, their `title`: `mask` is false if none has a mask to leave out, and
 // `beside` is the recorded curve that a model is compared with, if it isn't its own.
 //
 // While the page is hidden, nothing is trained.
@@ -108,7 +108,14 @@ class Training {
   constructor(section, python, target, recorded, name, closed) {
     Object.assign(this, { python, target, recorded, name, closed });
     this.model = make("select", { onchange: () => this.#chosen() });
-    this.steps = make("input", { type: "number", min: 1, max: 5000, value: 200 });
+    this.isTyped = false;
+    this.steps = make("input", {
+      type: "number",
+      min: 1,
+      max: 5000,
+      value: 200,
+      oninput: () => (this.isTyped = true),
+    });
     this.times = make("select");
     this.times.append(
       ...[0.1, 0.3, 1, 3, 10, 30].map((one) =>
@@ -183,10 +190,14 @@ class Training {
         if (error) throw new Error(error.message);
         this.known = new Map(choices.map((one) => [one.name, one]));
         this.model.append(
-          ...choices.map(({ name }) => make("option", { value: name, textContent: name })),
+          ...choices.map(({ name, title = name }) =>
+            make("option", { value: name, textContent: title }),
+          ),
         );
+        // Where models are compared with a right one, that isn't what the reader came for.
+        const other = choices.find(({ name, beside = name }) => name !== beside);
+        this.model.value = this.known.has(this.name) ? this.name : (other ?? choices[0]).name;
       });
-      if (this.known.has(this.name)) this.model.value = this.name;
       this.#chosen();
       this.starts.disabled = false;
       this.status.textContent = this.name
@@ -199,12 +210,13 @@ class Training {
 
   #chosen() {
     const { steps, beside, mask = true } = this.known.get(this.model.value);
-    this.steps.value = steps;
+    // What the reader has typed stays.
+    if (!this.isTyped) this.steps.value = steps;
     this.unmasks.hidden = !mask;
     this.below.textContent = beside
       ? ` the right model, recorded with PyTorch (${beside})`
       : " recorded with PyTorch";
-    if (!this.busy) this.curve.begin(steps, this.#recorded());
+    if (!this.busy) this.curve.begin(Number(this.steps.value), this.#recorded());
   }
 
   // The curve that a model is compared with.

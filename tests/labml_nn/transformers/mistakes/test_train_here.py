@@ -1,6 +1,7 @@
 r"""The museum's mistakes as the browser trains them, each below its exhibit."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -63,6 +64,13 @@ def test_the_recorded_curve_is_that_of_the_page(repository: Path) -> None:
     choices = next(train_here.choices())["choices"]
     assert {one["beside"] for one in choices} <= {*lines}
     assert [one["name"] for one in choices] == [*train_here.EXHIBITS]
+    # In the words of the museum, the right model as well.
+    titles = [one["title"] for one in choices]
+    assert titles[:2] == [
+        "Causal self-attention (RightAttention)",
+        "The query's projection for all three (QueryForAll)",
+    ]
+    assert all(re.fullmatch(r"[A-Z`].* \(\w+\)", title) for title in titles)
     found = losses("RightAttention", 4)
     known = lines["RightAttention"]
     # A shorter run would have another schedule; its first steps rise alike only from the same end.
