@@ -174,7 +174,8 @@ Status random_numbers(Call *call) {
             return normal(target, state, as_f64(first), as_f64(second));
         case INTEGERS: {  // from, how many
             if (dtype != INT64) return BAD_DTYPE;
-            if (second <= 0) return BAD_NUMBER;
+            // The lowest number stands for 2 to the 63, which has no other place in 64 bits.
+            if (second <= 0 && second != -0x7fffffffffffffffLL - 1) return BAD_NUMBER;
             i64 *out = (i64 *)target->data;
             const u64 range = (u64)second;
             for (i64 i = 0; i < count; i++)

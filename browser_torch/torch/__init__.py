@@ -6,10 +6,13 @@ errors are PyTorch's; the tests compare them. What it lacks says so, and names w
 
 import builtins
 from collections.abc import Callable
+from importlib import import_module
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from torch import (
     _elementwise,
+    _gamma,
     _indexing,
     _joining,
     _making,
@@ -68,6 +71,7 @@ _values, _in_place = _values, _in_place
 _OF_MODULES = (
     _making,
     _elementwise,
+    _gamma,
     _reductions,
     _views,
     _joining,
@@ -76,7 +80,18 @@ _OF_MODULES = (
     _products,
     _random,
 )
-_NOT_HERE = {"annotations", "method", "new", "record", "record_view", "cast", "gelu", "linear"}
+_NOT_HERE = {
+    "trigamma",
+    "in_words_of_numpy",
+    "annotations",
+    "method",
+    "new",
+    "record",
+    "record_view",
+    "cast",
+    "gelu",
+    "linear",
+}
 
 
 def _functions() -> dict[str, Callable[..., Any]]:
@@ -110,6 +125,8 @@ def _from_method(name: str) -> Callable[..., Any]:
 
 
 for _name in (
+    "acos_ asin_ ceil_ clamp_ cos_ exp2_ expm1_ fill_ floor_ log_ log1p_ log2_ reciprocal_ "
+    "round_ rsqrt_ sigmoid_ sin_ sqrt_ square_ tan_ tanh_ trunc_ "
     "abs_ add_ sub_ mul_ div_ relu_ exp_ numel clone is_complex is_floating_point detach neg_ zero_"
 ).split():
     if hasattr(Tensor, _name) and _name not in globals():
@@ -121,6 +138,7 @@ cfloat, cdouble = complex64, complex128
 strided, contiguous_format, preserve_format, channels_last = "torch.strided", 0, 1, 2
 
 __version__ = "2.13.0+browser"
+version = SimpleNamespace(__version__=__version__, cuda=None, hip=None, git_version="", debug=False)
 
 
 def is_tensor(obj: Any) -> Any:
@@ -149,6 +167,23 @@ def _typed(d: dtype) -> Callable[..., Tensor]:
 
 FloatTensor, DoubleTensor, LongTensor = _typed(float32), _typed(float64), _typed(int64)
 BoolTensor, IntTensor = _typed(bool_), _typed(int32)
+
+
+def _check(cond: Any, message: Any = None) -> None:
+    r"""Raises RuntimeError unless something holds."""
+    if not cond:
+        said = "Expected cond to be True, but got False"
+        raise RuntimeError(said if message is None else builtins.str(message()))
+
+
+def set_default_device(device: Any) -> None:
+    r"""There is the CPU alone."""
+    _making.check_device(device)
+
+
+def get_default_device() -> Any:
+    r"""The CPU."""
+    return device("cpu")
 
 
 def set_num_threads(count: Any) -> None:
@@ -212,16 +247,26 @@ inverse, det, svd = linalg.inv, linalg.det, linalg.svd
 _INSTEAD = {
     "export": "the module itself",
     "fft": "einsum with a matrix of sines and cosines",
-    "func": "torch.autograd.grad",
+    "fx": "the module itself",
     "hub": "weights that are there",
-    "jit": "the module itself",
-    "profiler": "time.perf_counter",
+    "masked": "masked_fill and where",
+    "nested": "tensors that are padded, and a mask",
     "quantize_per_tensor": "round and clamp",
     "sparse": "tensors with zeros",
+    "sparse_coo_tensor": "tensors with zeros",
     "special": "the functions of torch itself",
-    "vmap": "a loop, or one more axis for the batch",
 }
-__getattr__ = absent("module 'torch'", lambda: list(globals()), _INSTEAD)
+# What is seldom used is read when somebody asks for it.
+_LATER = ("accelerator", "compiler", "distributions", "func", "jit", "profiler")
+_absent = absent("module 'torch'", lambda: list(globals()), _INSTEAD)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return import_module(f"torch.{name}")
+    if name == "vmap":
+        return import_module("torch.func").vmap
+    return _absent(name)
 
 
 _missing = absent("'Tensor' object", lambda: dir(Tensor), {})

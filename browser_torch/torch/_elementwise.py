@@ -4,7 +4,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from torch._dtypes import COMPLEX, FLOATING, INTEGRAL, bool_, c_name, float32, int64, scalar_name
+from torch._dtypes import (
+    COMPLEX,
+    FLOATING,
+    INTEGRAL,
+    Default,
+    bool_,
+    c_name,
+    float32,
+    int64,
+    scalar_name,
+)
 from torch._raw import (
     Binary,
     Unary,
@@ -697,6 +707,33 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
 
     result = binary(Binary.ARC_TANGENT_2, input, other)
     return record(result, (input, other), backward, "Atan2", (input, other))
+
+
+def _arc(name: str, sign: int) -> Callable[[Tensor], Tensor]:
+    r"""The angle whose sine or cosine is the input, from both coordinates of its point."""
+
+    def function(input: Tensor) -> Tensor:
+        _need_tensor(name, input)
+        own = alias_of(input)
+        if own.dtype.kind < FLOATING:
+            own = cast(own, Default.dtype)
+        other = unary(Unary.SQUARE_ROOT, (1 - own) * (1 + own))
+        pair = (own, other) if sign > 0 else (other, own)
+
+        def backward(gradient: Tensor) -> tuple[Tensor]:
+            return (gradient * sign * ((1 - input) * (1 + input)).rsqrt(),)
+
+        result = binary(Binary.ARC_TANGENT_2, *pair)
+        return record(result, (input,), backward, name.capitalize(), (input,))
+
+    function.__name__ = name
+    return method(function)
+
+
+asin, acos = _arc("asin", 1), _arc("acos", -1)
+arcsin, arccos = asin, acos
+method(asin, "arcsin")
+method(acos, "arccos")
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:

@@ -23,8 +23,8 @@ def _each(name: str) -> Callable[..., list[Tensor]]:
     return function
 
 
-NAMES = ("abs", "add", "addcdiv", "addcmul", "div", "exp", "lerp", "mul", "neg", "norm", "pow",
-         "sqrt", "sub", "zero")  # fmt: skip
+NAMES = ("abs", "add", "addcdiv", "addcmul", "copy", "div", "exp", "lerp", "mul", "neg", "norm",
+         "pow", "sqrt", "sub", "zero")  # fmt: skip
 FUNCTIONS = {
     f"_foreach_{_method}": _each(_method)
     for _name in NAMES

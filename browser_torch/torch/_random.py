@@ -8,7 +8,17 @@ from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any
 
-from torch._dtypes import FLOATING, Default, cpu, dtype, float64, int32, int64, scalar_name
+from torch._dtypes import (
+    FLOATING,
+    INTEGRAL,
+    Default,
+    cpu,
+    dtype,
+    float64,
+    int32,
+    int64,
+    scalar_name,
+)
 from torch._making import check_device, tensor, with_grad
 from torch._memory import Operation, bits, run
 from torch._raw import Binary, Unary, binary, cast, copy_into, unary
@@ -233,7 +243,9 @@ def randint(
             f"random_ expects 'from' to be less than 'to', but got from={first} >= to={last}"
         )
     made = new(shape_of_arguments((tuple(size),)), int64)
-    (generator or default_generator).draw(_INTEGERS, made, first, last - first)
+    # In 64 bits with a sign, 2 to the 63 is the lowest number.
+    width = (last - first + 2**63) % 2**64 - 2**63
+    (generator or default_generator).draw(_INTEGERS, made, first, width)
     return with_grad(cast(made, dtype or int64), requires_grad)
 
 
@@ -397,7 +409,9 @@ def _random_(
     self: Tensor, low: int = 0, high: int | None = None, *, generator: Generator | None = None
 ) -> Tensor:
     if high is None:
-        low, high = 0, low or 2**24
+        d = self.dtype
+        largest = 2 ** (8 * d.itemsize - d.is_signed) if d.kind == INTEGRAL else 2**24
+        low, high = 0, low or largest
     check_in_place(self)
     drawn = randint(low, high, tuple(self.shape), generator=generator)
     return _fill_with(self, drawn.to(self.dtype))

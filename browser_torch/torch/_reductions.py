@@ -13,7 +13,7 @@ from torch._raw import Binary, Reduction, Unary, binary, cast, filled, reduce, s
 from torch._raw import where as raw_where
 from torch._shapes import wrap_axes, wrap_axis
 from torch._tape import record, record_result
-from torch._tensor import Tensor, alias_of, method, new
+from torch._tensor import Tensor, alias_of, in_words_of_numpy, method, new
 
 
 def restore_axes(reduced: Tensor, dims: Any, axes: int, keepdim: bool) -> Tensor:
@@ -27,9 +27,16 @@ def restore_axes(reduced: Tensor, dims: Any, axes: int, keepdim: bool) -> Tensor
 
 @method
 def sum(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    axis: Any = None,
+    keepdims: bool = False,
 ) -> Tensor:
     r"""The sum of all elements, or along axes."""
+    keepdim = keepdim or keepdims
     if dtype is not None:
         input = input.to(dtype)
     dim = axis if dim is None else dim
@@ -42,6 +49,7 @@ def sum(
 
 
 @method
+@in_words_of_numpy
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     r"""The mean of all elements, or along axes."""
     if dtype is None and input.dtype.kind < FLOATING:
@@ -71,6 +79,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 
 @method
+@in_words_of_numpy
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     r"""The product of all elements, or along an axis."""
     if dtype is not None:
@@ -158,7 +167,7 @@ def _place(name: str, operation: Reduction) -> Callable[..., Tensor]:
         return reduce(operation, input, dim, keepdim)
 
     function.__name__ = name
-    return method(function)
+    return method(in_words_of_numpy(function))
 
 
 argmax = _place("argmax", Reduction.PLACE_OF_LARGEST)
@@ -187,7 +196,7 @@ def _extreme(name: str, pairwise: Any, whole: Any, places: Reduction) -> Callabl
         return named_pair(name, values.squeeze(axis), found.squeeze(axis))
 
     function.__name__ = name
-    return method(function)
+    return method(in_words_of_numpy(function))
 
 
 def _pairwise(name: str) -> Callable[..., Tensor]:
@@ -224,6 +233,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 
 
 @method
+@in_words_of_numpy
 def var(
     input: Tensor,
     dim: Any = None,
@@ -245,6 +255,7 @@ def var(
 
 
 @method
+@in_words_of_numpy
 def std(
     input: Tensor,
     dim: Any = None,

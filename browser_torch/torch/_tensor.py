@@ -6,6 +6,7 @@ class its methods with `method`.
 
 import math
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from torch._dtypes import Default, cpu, device, dtype
@@ -130,9 +131,17 @@ class Tensor:
     def data(self, value: "Tensor") -> None:
         share_memory(self, value)
 
-    is_cuda = is_sparse = is_quantized = is_mps = is_nested = False
+    is_cuda = is_sparse = is_sparse_csr = is_quantized = is_mps = is_nested = False
     layout = "torch.strided"
     names = ()
+
+    def get_device(self) -> int:
+        r"""The number of the GPU: there is none."""
+        return -1
+
+    def to_dense(self, dtype: Any = None, **options: Any) -> "Tensor":
+        r"""The tensor itself: none is sparse here."""
+        return self if dtype is None else self.to(dtype)
 
     def dim(self) -> int:
         r"""How many axes it has."""
@@ -217,6 +226,21 @@ def method(function: Callable[..., Any], name: str | None = None) -> Callable[..
     r"""Makes a function a method of tensors, too."""
     setattr(Tensor, name or function.__name__, function)
     return function
+
+
+def in_words_of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    r"""Lets a function take `axis` and `keepdims` for `dim` and `keepdim`, as PyTorch does."""
+
+    @wraps(function)
+    def either(*args: Any, **options: Any) -> Any:
+        if "axis" in options:
+            options["dim"] = options.pop("axis")
+        if "keepdims" in options:
+            options["keepdim"] = options.pop("keepdims")
+        return function(*args, **options)
+
+    either.also_takes = ("axis", "keepdims")
+    return either
 
 
 def new(shape: Shape, d: dtype, strides: Shape | None = None) -> Tensor:

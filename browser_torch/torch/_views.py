@@ -22,7 +22,7 @@ from torch._shapes import (
     wrap_axis,
 )
 from torch._tape import record, record_view
-from torch._tensor import Tensor, alias_of, method, view_of
+from torch._tensor import Tensor, alias_of, in_words_of_numpy, method, view_of
 
 
 @method
@@ -250,6 +250,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 
 @method
+@in_words_of_numpy
 def squeeze(input: Tensor, *dims: Any, dim: Any = None) -> Tensor:
     r"""Without axes of size 1."""
     if dims:
@@ -372,6 +373,7 @@ Tensor.split_with_sizes = split
 
 
 @method
+@in_words_of_numpy
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     r"""So many parts of an axis, of equal size if it can be."""
     if chunks <= 0:

@@ -55,3 +55,10 @@ def assert_close(
         f"(up to {atol} allowed)"
     )
     raise AssertionError(msg(said) if callable(msg) else msg or said)
+
+
+def assert_allclose(
+    actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, **options: Any
+) -> None:
+    r"""Raises AssertionError unless both are nearly equal, whatever their types are."""
+    assert_close(actual, expected, rtol=rtol, atol=atol, check_dtype=False)

@@ -9,7 +9,10 @@ from tests.browser_torch.worlds import STAND_IN, environment
 
 LINES = {
     "torch.fft": "use einsum with a matrix of sines and cosines.",
-    "torch.nn.LazyLinear": "use nn.Linear with the number of inputs.",
+    "torch.nn.SyncBatchNorm": "use nn.BatchNorm1d, nn.BatchNorm2d or nn.BatchNorm3d.",
+    "torch.cuda.Event(enable_timing=True)": ("use time.perf_counter: there is no GPU to wait for."),
+    "torch.profiler.profile()": "use time.perf_counter, or utils.benchmark.Timer.",
+    "torch.masked": "use masked_fill and where.",
     "torch.nn.functional.softmux": "use softmax.",
     "torch.ones(2).nanmedian": "use median.",
     "torch.optim.LBFGS": "use other functions that are there: dir() lists them.",

@@ -2,6 +2,7 @@ r"""Gradients, and operations with derivatives of one's own."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from torch._making import ones_like
@@ -83,3 +84,11 @@ def detect_anomaly(check_nan: bool = True) -> Iterator[None]:
 
 def set_detect_anomaly(mode: bool, check_nan: bool = True) -> None:
     r"""Nothing more is looked for here."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("forward_ad", "functional"):
+        return import_module(f"torch.autograd.{name}")
+    if name == "profiler":
+        return import_module("torch.profiler")
+    raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")

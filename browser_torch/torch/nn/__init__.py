@@ -1,5 +1,8 @@
 r"""Modules, layers and what belongs to them."""
 
+from importlib import import_module
+from typing import Any
+
 from torch._absent import absent
 from torch.nn import attention, functional, init, utils
 from torch.nn._of_functions import (
@@ -312,17 +315,29 @@ __all__ = [
     "utils",
 ]
 
+# What is seldom used is read when somebody asks for it.
+_LATER = {"DataParallel": "parallel"} | {
+    name: "lazy"
+    for name in (
+        "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d "
+        "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d "
+        "LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear UninitializedBuffer "
+        "UninitializedParameter"
+    ).split()
+}
+
 _INSTEAD = {
     "AdaptiveLogSoftmaxWithLoss": "nn.Linear and nn.CrossEntropyLoss",
     "CrossMapLRN2d": "nn.LocalResponseNorm",
-    "DataParallel": "the module itself",
     "LinearCrossEntropyLoss": "functional.linear_cross_entropy",
     "SyncBatchNorm": "nn.BatchNorm1d, nn.BatchNorm2d or nn.BatchNorm3d",
-    "UninitializedParameter": "nn.Parameter",
-    "UninitializedBuffer": "nn.Buffer",
-} | {
-    f"Lazy{name}": f"nn.{name} with the number of inputs"
-    for name in __all__
-    if name.startswith(("Linear", "Conv", "BatchNorm", "InstanceNorm"))
 }
-__getattr__ = absent("module 'torch.nn'", lambda: list(globals()), _INSTEAD)
+_missing = absent("module 'torch.nn'", lambda: list(globals()), _INSTEAD)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("modules", "parallel"):
+        return import_module(f"torch.nn.{name}")
+    if name in _LATER:
+        return getattr(import_module(f"torch.nn.{_LATER[name]}"), name)
+    return _missing(name)

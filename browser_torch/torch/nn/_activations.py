@@ -53,6 +53,7 @@ def _also_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         out = function(input.clone() if inplace else input, *args, **options)
         return input.copy_(out) if inplace else out
 
+    either.also_takes = ("inplace",)
     return either
 
 

@@ -352,6 +352,15 @@ class Module:
     def _to_floating(self, d: dtype) -> "Module":
         return self._apply(lambda one: one.to(d) if one.dtype.kind >= FLOATING else one)
 
+    def type(self, dst_type: dtype) -> "Module":
+        r"""All parameters and buffers of another type."""
+        return self._apply(lambda one: one.type(dst_type))
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> "Module":
+        r"""Weights without values, to be filled."""
+        check_device(device)
+        return self
+
     def double(self) -> "Module":
         r"""In double precision."""
         return self._to_floating(float64)

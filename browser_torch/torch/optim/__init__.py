@@ -12,7 +12,7 @@ from torch._tensor import Tensor
 from torch.optim import lr_scheduler
 from torch.optim.optimizer import Optimizer
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "Adagrad", "lr_scheduler"]
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "Adagrad", "Adadelta", "lr_scheduler"]
 
 
 def _check_rate(lr: Any) -> None:
@@ -240,6 +240,43 @@ class Adagrad(Optimizer):
         rate = float(group["lr"]) / (1 + (state["step"] - 1) * group["lr_decay"])
         squares = state["sum"].addcmul_(gradient, gradient)
         parameter.addcdiv_(gradient, squares.sqrt() + group["eps"], value=-rate)
+
+
+class Adadelta(Optimizer):
+    r"""Steps as large as those before them, however large the gradient is."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+    ) -> None:
+        _check_rate(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        super().__init__(params, dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay))
+
+    def update(
+        self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], state: dict[str, Any]
+    ) -> None:
+        r"""A step."""
+        if group["weight_decay"]:
+            gradient = gradient + parameter.detach() * group["weight_decay"]
+        if not state:
+            state["square_avg"] = zeros_like(parameter)
+            state["acc_delta"] = zeros_like(parameter)
+        squares, steps, rho, eps = (
+            state["square_avg"],
+            state["acc_delta"],
+            group["rho"],
+            group["eps"],
+        )
+        squares.mul_(rho).addcmul_(gradient, gradient, value=1 - rho)
+        step = (steps + eps).sqrt() / (squares + eps).sqrt() * gradient
+        steps.mul_(rho).addcmul_(step, step, value=1 - rho)
+        parameter.add_(step, alpha=-float(group["lr"]))
 
 
 __getattr__ = absent("module 'torch.optim'", lambda: list(globals()), {})

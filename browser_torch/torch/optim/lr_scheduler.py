@@ -82,6 +82,22 @@ class StepLR(LRScheduler):
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
+class MultiStepLR(LRScheduler):
+    r"""Smaller by a factor after each of some steps."""
+
+    def __init__(
+        self, optimizer: Any, milestones: Any, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.milestones = sorted(milestones)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        r"""The rates of this step."""
+        passed = sum(one <= self.last_epoch for one in self.milestones)
+        return [base * self.gamma**passed for base in self.base_lrs]
+
+
 class ExponentialLR(LRScheduler):
     r"""Smaller by a factor after every step."""
 

@@ -47,7 +47,8 @@ def takes(value: Any, keywords: tuple[str, ...]) -> bool:
         return {*keywords} <= named
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return True
-    return {*keywords} <= {one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY}
+    named = {one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY}
+    return {*keywords} <= named | {*getattr(value, "also_takes", ())}
 
 
 def has(name: str, keywords: tuple[str, ...] | None) -> bool:

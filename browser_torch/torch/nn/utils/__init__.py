@@ -2,6 +2,7 @@ r"""What is done to parameters and their gradients."""
 
 import math
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
 from torch._dtypes import float32
@@ -96,3 +97,9 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     for one in parameters:
         one.data = vec[start : start + one.numel()].view(one.shape).data
         start += one.numel()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "parametrize":
+        return import_module("torch.nn.utils.parametrize")
+    raise AttributeError(f"module 'torch.nn.utils' has no attribute '{name}'")
