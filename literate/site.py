@@ -288,6 +288,7 @@ def pages(
     changes = Changes(by_class, setting, measured, references)
     all_steps = steps(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
+    others = inventories.documented(site.settings)
     kept_pages = kept_pages or KeptPages(None)
     on_disk = kept_pages.on_disk
     if not page_keys.depend_on_sources_alone(site.settings, site.results):
@@ -297,7 +298,7 @@ def pages(
         links = replace(links, pages=seen.over(site.sources))
         page_files.watched(seen)
         every = page_keys.of_project(
-            site.settings, page_files, site.sources, site.documents, all_steps
+            site.settings, page_files, site.sources, site.documents, all_steps, others
         )
         on_disk.begin(every, {path: digest(source.text) for path, source in site.sources.items()})
     kept = page_models(site.settings, PageModels.kept)
@@ -319,7 +320,6 @@ def pages(
         path: there for name, there in pairs for path in _paths(links.results[name], site.sources)
     }
     with Formulas(katex.folder(site.settings)) as formulas:
-        others = inventories.documented(site.settings)
         around = context(links, formulas, measured, changes, all_steps, unmeasured, others)
         for source in chosen:
             origin = origins[source.path]

@@ -37,7 +37,15 @@ ASSETS = HERE / "assets"
 KERNELS = HERE.parent / "browser_torch" / "kernels" / "kernels.wasm"
 # The scripts that are fetched as such; all others are parts of these. “model.js” is there for
 # programs that measure.
-MODULES = ("go_on.js", "model.js", "own_text.js", "panel.js", "predict.js", "worker.js", "writing.js")
+MODULES = (
+    "go_on.js",
+    "model.js",
+    "own_text.js",
+    "panel.js",
+    "predict.js",
+    "worker.js",
+    "writing.js",
+)
 # When one of these changes, everything is exported again.
 TOOLS = [HERE / f"{name}.py" for name in ("child", "exporter", "places", "weights")]
 

@@ -5,7 +5,8 @@ summary: MkDocs is handed the pages.
 ---
 
 MkDocs is handed the pages as if they had been written by hand, so its navigation and its check of
-links treat them like any other. This module and that of the [kept HTML](kept_html.py) alone know MkDocs.
+links treat them like any other. This module and that of the [kept HTML](kept_html.py) alone know
+MkDocs.
 """
 
 import gc

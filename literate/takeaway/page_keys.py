@@ -92,18 +92,26 @@ def of_project(
     sources: Mapping[str, Source],
     documents: Mapping[str, str],
     steps: object,
+    others: Mapping[str, str],
 ) -> str:
     r"""
     ## What all pages of a project depend on
 
-    With the definitions that others can name.
+    With the definitions that others can name, and the names of `others` that notes may lead to.
     """
     named = [
         (path, [(one.kind, one.name, one.depth) for one in source.definitions])
         for path, source in sources.items()
     ]
     formulas = (katex.folder(settings) / "package.json").read_bytes()
-    told = (settings, page_files.uris, page_files.made_for, documents, steps)
+    told = (
+        settings,
+        page_files.uris,
+        page_files.made_for,
+        documents,
+        steps,
+        sorted(others.items()),
+    )
     return digest(of_tool(), formulas, named, *told)
 
 
