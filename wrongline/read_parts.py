@@ -48,7 +48,7 @@ OFFSET = r"^(start|input|cur)_?pos|^(pos(ition)?_)?offset$|^past_len"
 EMPTY = r"^(reset|clear|empty)(_|$)"
 
 # The positions of all tokens, and what gives a module room for a cache.
-POSITIONS = r"^position_ids$|^(cache_)?positions?$"
+POSITION_NAMES = r"^position_ids$|^(cache_)?positions?$"
 SET_UP = r"^(set|setup|set_up|init|make|build|allocate)_(kv_)?caches?$"
 ROWS = r"batch|bsz"
 LENGTH = r"len|size|ctx"
@@ -295,7 +295,7 @@ def told_positions(model: nn.Module) -> Iterator[Read]:
     Though the model has a default for them.
     """
     held, wishes, _ = likely_names(model)
-    for position in [name for name in arguments_of(model) if re.search(POSITIONS, name)]:
+    for position in [name for name in arguments_of(model) if re.search(POSITION_NAMES, name)]:
         for place in (places_in_rows, all_places):
             for name in held:
                 yield partial(returned, name, wishes, partial(place, position))
