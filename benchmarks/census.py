@@ -37,7 +37,7 @@ import torch.nn.functional as F  # noqa: E402
 import transformers  # noqa: E402
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES  # noqa: E402
 
-from benchmarks.census_meant import MEANT  # noqa: E402
+from benchmarks.census_meant import MEANT, SHOWN  # noqa: E402
 from benchmarks.library.keeping import Kept, key_of  # noqa: E402
 from benchmarks.library.watched import accounted  # noqa: E402
 from benchmarks.record import code_of, write  # noqa: E402
@@ -194,6 +194,11 @@ def report(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
                     "class": names if isinstance(names, str) else names[0],
                     "found": ", ".join(sorted(has)),
                     "meant": MEANT.get(kind, ""),
+                    "shown": "".join(
+                        f"benchmarks/faults/{name}.py"
+                        for name, types in SHOWN.items()
+                        if kind in types
+                    ),
                     "said": " / ".join(one["said"].values())[:400],
                 }
             )
@@ -203,6 +208,7 @@ def report(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
         {"name": "class", "title": "Class"},
         {"name": "found", "title": "Found"},
         {"name": "meant", "title": "Meant to be so?"},
+        {"name": "shown", "title": "Shown without our code"},
         {"name": "said", "title": "What the tests say"},
     ]
     failed = [
