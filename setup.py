@@ -134,6 +134,8 @@ setup(
             "pytest-xdist>=3.6",
             "ruff>=0.9",
             "setuptools>=77",
+            # It reads the inventory of a site as Sphinx does.
+            "sphobjinv>=2.3",
             "torchao>=0.14",
             "transformers>=5",
             # It builds the kernels of the browser's torch again, to compare.

@@ -135,6 +135,17 @@ class Site:
         )
 
     @property
+    def inventory(self) -> dict[str, bytes]:
+        r"""
+        ### What another site can look up
+
+        The file of the [inventory](page/inventories.py), with its path on the site.
+        """
+        home = next(iter(self.settings.sources))
+        project = self.settings.root.name if home == "." else home
+        return {inventories.FILE: inventories.of_site(project, self.sources, self.uris)}
+
+    @property
     def search_index(self) -> dict[str, str]:
         r"""
         ### What a reader can look up
@@ -636,7 +647,7 @@ def write(
     pages_by_uri: dict[str, str | bytes] = {}
     for one in written_pages or correct_pages(site, report):
         pages_by_uri |= {one.uri: one.markdown, **one.files}
-    pages_by_uri |= generated(site.settings) | site.search_index
+    pages_by_uri |= generated(site.settings) | site.search_index | site.inventory
     docs = site.settings.root / site.settings.docs
     copied = {path.relative_to(docs).as_posix(): path for path in _files(docs)}
     copied.update(assets(site.settings))

@@ -164,7 +164,7 @@ class LiteratePlugin(BasePlugin):
                 files.append(KeptFile.of(self.kept_site, config, uri, content=content))
         prune(config, len(written))
         for_all = site.generated(self.settings, self.kept_pages)
-        for uri, text in (for_all | loaded.search_index).items():
+        for uri, text in (for_all | loaded.search_index | loaded.inventory).items():
             files.append(KeptFile.of(self.kept_site, config, uri, content=text))
         for uri, path in site.assets(self.settings):
             files.append(KeptFile.of(self.kept_site, config, uri, abs_src_path=str(path)))

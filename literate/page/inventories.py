@@ -26,9 +26,12 @@ import zlib
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 from urllib.request import Request, urlopen
 
+from literate.page.links import folder
+from literate.python.statements import module_name
+from literate.reading.source import Source
 from literate.settings import Settings
 
 FILE = "objects.inv"
@@ -89,6 +92,28 @@ def written(project: str, names: Iterable[tuple[str, str, str]]) -> bytes:
     return head + zlib.compress("".join(lines).encode(), 9)
 
 
+def of_site(project: str, sources: Mapping[str, Source], uris: Mapping[str, str]) -> bytes:
+    r"""
+    ## The inventory of a site
+
+    Of all modules, and of what they define. `uris` are the paths of their pages.
+    """
+    names: dict[str, tuple[str, str]] = {}
+    for path, source in sources.items():
+        module = module_name(path)
+        # The start of the site has a name, too.
+        page = f"{folder(uris[path])}/".removeprefix("/") or "index.html"
+        names[module] = "module", page
+        classes = {one.name for one in source.definitions if one.kind == "class"}
+        for one in source.definitions:
+            if not one.in_function:
+                is_method = one.kind == "function" and one.name.rpartition(".")[0] in classes
+                kind = "method" if is_method else one.kind
+                place = f"{page}#{quote(one.name)}"
+                names.setdefault(f"{module}.{one.name}", (kind, place))
+    return written(project, ((name, *told) for name, told in names.items()))
+
+
 def documented(settings: Settings) -> Mapping[str, str]:
     r"""
     ## The names that other projects document
@@ -107,14 +132,14 @@ def documented(settings: Settings) -> Mapping[str, str]:
 
 
 def _kept(settings: Settings, base: str) -> bytes:
-    folder = settings.root / settings.store / "inventories"
-    file = folder / f"{sha256(base.encode()).hexdigest()[:16]}.inv"
+    kept = settings.root / settings.store / "inventories"
+    file = kept / f"{sha256(base.encode()).hexdigest()[:16]}.inv"
     if file.is_file():
         return file.read_bytes()
     content = _fetched(base)
     # What can't be read isn't kept.
     read(content, base)
-    folder.mkdir(parents=True, exist_ok=True)
+    kept.mkdir(parents=True, exist_ok=True)
     beside: Path = file.with_suffix(".part")
     beside.write_bytes(content)
     beside.replace(file)

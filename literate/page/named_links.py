@@ -11,7 +11,6 @@ Python and PyTorch by the rules of their sites, other projects where the setting
 note is about.
 """
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -52,7 +51,7 @@ class NamedLinks:
         else:
             address = self.documented.get(meant) or _by_rule(meant) or ""
         # Within a tag `_` marks no emphasis.
-        return literal(html.escape(address)).replace("&#95;", "_")
+        return literal(address).replace("&#95;", "_")
 
 
 def _by_rule(name: str) -> str | None:

@@ -150,8 +150,10 @@ class Notes:
         no edit above it can move. Where an author writes no headings, it is the [name](#named).
         """
         note = row.note
-        if note is None or row.documents is None:
-            return "", 0, note
+        if row.documents is None:
+            bare = next((one for one in row.begins if one in self.source.once(named)), None)
+            return *self._of_name(bare), note
+        assert note is not None
         anchor = ""
         for block in note.parsed.blocks:
             # An anchor of the author's own above the heading stays there.
@@ -169,11 +171,18 @@ class Notes:
             rest = note.part(block.last)
             return f"{anchor}{heading}\n\n", block.level, rest
         if row.documents in self.source.once(named):
-            level = 2 + row.documents.depth
-            name = row.documents.name
-            words = CODE.plain(literal(name.rpartition(".")[2]))
-            return f"{CODE.heading(level, html.escape(name), words)}\n\n", level, note
+            return *self._of_name(row.documents), note
         return "", 0, note
+
+    def _of_name(self, definition: Definition | None) -> tuple[str, int]:
+        r"""
+        The heading of a definition that is its name, and its level.
+        """
+        if definition is None:
+            return "", 0
+        level = 2 + definition.depth
+        words = CODE.plain(literal(definition.name.rpartition(".")[2]))
+        return f"{CODE.heading(level, html.escape(definition.name), words)}\n\n", level
 
     def below_heading(self, note: Note) -> tuple[Note, Note | None]:
         r"""
@@ -381,14 +390,26 @@ def named(source: Source) -> list[Definition]:
     r"""
     ## Definitions whose heading is their name
 
-    In a file without a single heading above a docstring, those that the contents list: so what is
-    there can be found on any page. Where an author writes headings, they stay alone.
+    In a file without a single heading above a docstring, those that the contents list, and classes
+    and functions without a docstring: so what is there can be found on any page. Where an author
+    writes headings, they stay alone.
     """
     if any(is_headed(row) for row in rows(source)):
         return []
     first = {definition.name: definition for definition in reversed(source.definitions)}
-    listed = _in_contents(source)
-    return [one for one in listed if one.depth < MOST_DEPTH and first[one.name] is one]
+    listed = {*_in_contents(source), *_undocumented(source)}
+    return [
+        one
+        for one in source.definitions
+        if one in listed and one.depth < MOST_DEPTH and first[one.name] is one
+    ]
+
+
+def _undocumented(source: Source) -> Iterator[Definition]:
+    for row in rows(source):
+        for one in row.begins:
+            if not one.docstring and not one.depth and not one.name.startswith("_"):
+                yield one
 
 
 def _in_contents(source: Source) -> list[Definition]:

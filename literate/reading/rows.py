@@ -34,12 +34,14 @@ class Row:
     * `lines` are all lines of the row, those of the note among them
     * `documents` is the definition that the note is the docstring of
     * `within` is the innermost definition that the row stands in
+    * `begins` are the definitions that begin in it
     """
 
     note: Note | None
     lines: tuple[Line, ...]
     documents: Definition | None
     within: Definition | None
+    begins: tuple[Definition, ...] = ()
 
     @property
     def code(self) -> tuple[Line, ...]:
@@ -127,7 +129,9 @@ def _row(source: Source, lines: list[Line]) -> Row:
         note = _docstring_note(docstring)
     elif module is not None and first.number <= module.first <= lines[-1].number:
         note = _docstring_note(module)
-    return Row(note, tuple(lines), documents, within)
+    here = range(first.number, lines[-1].number + 1)
+    begins = tuple(one for one in source.definitions if one.line in here)
+    return Row(note, tuple(lines), documents, within, begins)
 
 
 def uncommented(text: str) -> str:

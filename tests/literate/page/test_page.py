@@ -52,6 +52,33 @@ def contents(text: str) -> list[str]:
     return found[1:]
 
 
+UNDOCUMENTED = """
+import x
+
+# Its parts.
+class A:
+    def forward(self): pass
+
+@x.made
+class B(A):
+    def forward(self):
+        '''Forward.'''
+
+def f():
+    def inner(): pass
+
+def f(): pass
+def _private(): pass
+async def g(): pass
+"""
+
+
+def test_the_contents_list_what_has_no_docstring_where_nothing_has_a_heading() -> None:
+    assert contents(f'"""A file."""{UNDOCUMENTED}') == ["A", "B", "B.forward", "f", "g"]
+    headed = UNDOCUMENTED.replace("Forward.", "### Forward")
+    assert contents(f'"""A file."""{headed}') == ["B.forward"]
+
+
 def method(name: str) -> str:
     return f'    def {name}(self):\n        r"""\n        ### {name} *it*\n        """\n'
 

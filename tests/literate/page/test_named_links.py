@@ -1,0 +1,97 @@
+r"""Names between backticks lead to what they mean, once in each note."""
+
+import re
+
+from literate.page.context import context
+from literate.page.formulas import Formulas
+from literate.page.links import Links
+from literate.page.page import page
+from literate.reading.source import parse
+from tests.literate.projects import KATEX, ROOT
+from tests.literate.shown import rendered
+
+FILES = {
+    "pkg/__init__.py": '''r"""
+# A package
+
+It has [`Hand`](cards.py#Hand), `pkg.cards.Hand` and `pkg.cards`.
+"""
+''',
+    "pkg/cards.py": '''r"""
+# Cards
+
+## What `Hand` is for
+
+A `Hand` holds cards, as `sort` has left them; a `Hand` has [two `sort`](cards.py#sort). It is no
+`numpy.ndarray`, and `sort(cards)` is a list: `sorted`. See `them.far` and `them.near`.
+"""
+import numpy
+
+
+class Hand:
+    r"""
+    ## A `Hand` of `sort`
+
+    A `Hand` can `take` a card, with `self.take` or `Hand.take`. `my_card` is one.
+    """
+
+    def take(self, my_card):
+        r"""
+        ### To take a card
+
+        Of `my_card` and `take`. A wrong one is a `ValueError`.
+        """
+        # What `sort` does with `my_card`, `len` and `numpy.sum`.
+        return len(sorted([my_card]))
+
+
+def sort(cards): return sorted(cards)
+''',
+}
+SOURCES = {path: parse(text, path) for path, text in FILES.items()}
+URIS = {"pkg/__init__.py": "index.md", "pkg/cards.py": "cards.md"}
+OTHERS = {"numpy.ndarray": "https://n.org/a_b.html#numpy.ndarray", "them.far": "https://t.org/?a&b"}
+PYTHON = "https://docs.python.org/3/library/"
+
+
+def links_of(path: str, **told: object) -> list[tuple[str, str]]:
+    r"""The words and the target of each link in the notes of a page."""
+    known = Links(SOURCES, URIS, ROOT, "docs", **told)
+    with Formulas(KATEX) as formulas:
+        made = page(SOURCES[path], context(known, formulas, documented=OTHERS))
+    assert made.problems == ()
+    notes = re.sub(r'<div class="code">.*?</pre>', "", made.markdown, flags=re.DOTALL)
+    shown = rendered(notes)
+    links = [one for one in shown.all.iter("a") if one.find("code") is not None]
+    return [("".join(one.itertext()), one.get("href") or "") for one in links]
+
+
+def test_a_name_is_a_link_where_it_is_said_first() -> None:
+    assert links_of("pkg/cards.py") == [
+        ("Hand", "#Hand"),
+        ("sort", "#sort"),
+        ("two sort", "cards.md#sort"),
+        ("numpy.ndarray", "https://n.org/a_b.html#numpy.ndarray"),
+        ("sorted", f"{PYTHON}functions.html#sorted"),
+        ("them.far", "https://t.org/?a&b"),
+        # Not itself, and not in a heading.
+        ("take", "#Hand.take"),
+        ("self.take", "#Hand.take"),
+        ("Hand.take", "#Hand.take"),
+        ("ValueError", f"{PYTHON}exceptions.html#ValueError"),
+        ("sort", "#sort"),
+        ("len", f"{PYTHON}functions.html#len"),
+    ]
+
+
+def test_a_name_leads_to_another_page_and_no_link_stands_in_a_link() -> None:
+    assert links_of("pkg/__init__.py") == [
+        ("Hand", "cards.md#Hand"),
+        ("pkg.cards.Hand", "cards/#Hand"),
+        ("pkg.cards", "cards/"),
+    ]
+    # Zensical resolves what stands in HTML, too.
+    assert links_of("pkg/__init__.py", resolves_html=True)[1:] == [
+        ("pkg.cards.Hand", "cards.md#Hand"),
+        ("pkg.cards", "cards.md"),
+    ]
