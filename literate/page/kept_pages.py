@@ -21,10 +21,12 @@ from dataclasses import dataclass, field
 
 from literate.measuring.measure import Bench, Measurement
 from literate.page.links import Links
+from literate.page.named_links import NamedLinks
 from literate.page.page import Page
 from literate.page.pages_on_disk import PagesOnDisk
 from literate.problems import Problem
 from literate.python import names_in_notes
+from literate.python.meanings import Meanings
 from literate.python.names_in_notes import Names
 from literate.python.references import Network
 from literate.reading import count, lessons, rules
@@ -113,8 +115,8 @@ def inputs_of(
     ## What a page is made from
 
     Its text and its measurement, the definitions that its code names and those that its notes link
-    to, the lines that use its own, and the results that it mentions. Equal objects give equal
-    pages.
+    to, or name between backticks, the lines that use its own, and the results that it mentions.
+    Equal objects give equal pages.
     """
     names = ["", *(definition.name for definition in source.definitions)]
     here = posixpath.dirname(source.path)
@@ -123,6 +125,7 @@ def inputs_of(
         source.text,
         measured,
         network.references[source.path],
+        NamedLinks(links, Meanings(network.modules), {}).leads(source),
         [network.used.get((source.path, name)) for name in names],
         [
             (path, [definition.name for definition in links.pages[path].definitions])

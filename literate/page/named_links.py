@@ -18,7 +18,7 @@ from literate.page.links import Links
 from literate.python import pytorch, standard_library
 from literate.python.meanings import Meanings
 from literate.reading.notes import literal
-from literate.reading.rows import Row
+from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 
 
@@ -33,6 +33,18 @@ class NamedLinks:
     links: Links
     meanings: Meanings
     documented: Mapping[str, str]
+
+    def leads(self, source: Source) -> list[str]:
+        r"""
+        ### The addresses of all names in its notes
+        """
+        return [
+            self.address(span.content, source, row)
+            for row in rows(source)
+            if row.note
+            for span in row.note.parsed.spans
+            if span.kind == "code"
+        ]
 
     def address(self, code: str, source: Source, row: Row) -> str:
         r"""

@@ -1,6 +1,9 @@
 r"""Names of PyTorch lead to its documentation."""
 
+from types import ModuleType
+
 import pytest
+import torch
 
 from literate.python.pytorch import ADDRESS, address, addresses
 from literate.reading.source import parse
@@ -53,3 +56,10 @@ def test_what_is_not_known_has_no_address(name: str) -> None:
 def test_names_in_code_are_linked(code: str, expected: list[str]) -> None:
     found = sorted(addresses(parse(code, "pkg/a.py")))
     assert [f"{line}:{at} {link.removeprefix(ADDRESS)}" for line, at, link in found] == expected
+
+
+def test_no_module_of_pytorch_is_taken_for_a_function() -> None:
+    modules = [name for name in dir(torch) if isinstance(getattr(torch, name), ModuleType)]
+    own = [name for name in modules if getattr(torch, name).__name__.startswith("torch")]
+    assert len(own) > 40
+    assert [name for name in own if "generated/" in (address(f"torch.{name}") or "")] == []
