@@ -95,7 +95,7 @@ def notebook(
     texts = read_text(corpus), read_text(second_corpus)
     if texts[0] == texts[1]:
         # Without a network both are PyTorch's source, and there is nothing to forget.
-        raise SystemExit("Both texts are the same. Set `corpus` to the path of a file of yours.")
+        raise ValueError("Both texts are the same. Set `corpus` to the path of a file of yours.")
     tokenizer, parts = two_texts(texts[0], texts[1][:300_000])
     first, first_held, second, second_held = parts
     batches = RandomWindows(first, seq_len, 12, seed)

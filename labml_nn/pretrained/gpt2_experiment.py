@@ -155,7 +155,11 @@ def notebook(
         try:
             fetch(place, ADDRESS, FILES)
         except OSError as error:
-            raise SystemExit(f"GPT-2 can't be fetched ({error}); set `folder` to random.") from None
+            # An empty folder is of no use, and would be taken for one with files.
+            if not any(place.iterdir()):
+                place.rmdir()
+            said = f"GPT-2 can't be fetched ({error}); set `folder` to random."
+            raise ConnectionError(said) from None
 
     # ### The model
     # Every class of it stands above, in this notebook. The loader has checked each name and each

@@ -17,8 +17,10 @@ sequel uses, the sequel uses that one.
 The same sources give the same bytes, so that a check can compare them.
 """
 
+import ast
 import json
 import posixpath
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -27,7 +29,7 @@ from pathlib import Path
 from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError, Problem
 from literate.python.closure import Closure, closure
-from literate.python.scopes import uses
+from literate.python.scopes import bindings, uses
 from literate.python.statements import Piece, is_main_guard, module_name, take_apart, third_party
 from literate.reading.front_matter import of_source, title_of
 from literate.reading.notes import Note
@@ -61,6 +63,9 @@ BROUGHT = (
 )
 # How code asks whether there is a GPU.
 ASKS = "cuda.is_available("
+# Who begins with the last part of a notebook is told so, not that some name is missing.
+FIRST = """if "set_up_notebook" not in globals():
+    raise RuntimeError("first run the cells above: Run before, under Runtime or Run")"""
 # The ids of headings that fold what comes from other pages.
 FOLDED = "builds-on"
 FOLDED_TOO = "rest-builds-on"
@@ -113,7 +118,7 @@ def script(
     packages = _packages(sorted({*third_party(needed.outside), *draws}))
     cells = [*page.introduction(requirements.said(settings, source.path, packages.values()))]
     holes = exercises.exercises(settings, source.path)
-    cells.append(_set_up(packages, plan.example is not None, bool(holes), plan.on_gpu))
+    set_up = len(cells)
     if look:
         cells.append(code_cell(f"#@title Draws what lines make\n{looks.helper()}", HIDDEN))
     imports = import_lines(needed.imports, needed.lazy_annotations).rstrip("\n")
@@ -143,6 +148,9 @@ def script(
     # As on the page, results and exercises come after the code.
     cells += page.text_cells(sections)
     cells += page.named()
+    made = made_in(cells[set_up:])
+    shows = plan.example is not None
+    cells.insert(set_up, _set_up(packages, shows, bool(holes), plan.on_gpu, made))
     return notebook_cells.script(cells, addresses.told, plan.on_gpu)
 
 
@@ -448,7 +456,7 @@ class _Page:
             return
         yield from self.text_cells("\n\n".join(self.notes(entry)))
         if body.form:
-            text = f"#@title Settings\n{body.form}".rstrip()
+            text = f"#@title Settings\n{body.form}\n{FIRST}"
             yield code_cell(text, {"cellView": "form"})
         for note, code in body.cells:
             yield from self.note(note, entry.module)
@@ -482,15 +490,49 @@ def _packages(modules: Iterable[str]) -> dict[str, str]:
     return {name: min(DISTRIBUTIONS().get(name, [name])) for name in modules}
 
 
-def _set_up(packages: Mapping[str, str], shows_shapes: bool, judges: bool, on_gpu: bool) -> Cell:
+def made_in(cells: Iterable[Cell]) -> dict[str, str]:
+    r"""
+    ## Which section makes a name
+
+    The names that a later cell looks up, by the heading of the section that makes them first. What
+    stands above all headings is imports. The heading of a method is none of a section.
+    """
+    section = "Set-up, and the cell below it"
+    made: dict[str, str] = {}
+    asked: set[str] = set()
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            headings = re.findall(r"(?m)^##+ (.+)(?<!`\))$", cell.source)
+            section = headings[0].replace("`", "") if headings else section
+            continue
+        statements = ast.parse(cell.source).body
+        names = {use.name for statement in statements for use in uses(statement)}
+        asked.update(names.intersection(made))
+        for name in bindings(statements):
+            made.setdefault(name, section)
+    found: dict[str, list[str]] = {}
+    for name, section in made.items():
+        if name in asked:
+            found.setdefault(section, []).append(name)
+    return {section: " ".join(names) for section, names in found.items()}
+
+
+def _set_up(
+    packages: Mapping[str, str],
+    shows_shapes: bool,
+    judges: bool,
+    on_gpu: bool,
+    made: Mapping[str, str],
+) -> Cell:
     r"""
     The first code of a notebook: it looks at the machine, and brings what shows the shapes of an
-    example and what judges exercises.
+    example and what judges exercises. Who comes to a cell too early is told what it needs.
     """
     needed = json.dumps(packages)
     template = TEMPLATES.get_template("set_up.py.jinja")
     text = template.render(
         needed=needed,
+        sections=json.dumps(made, ensure_ascii=False),
         shows_shapes=shows_shapes,
         judges=judges,
         judge_runs=exercises.judge_runs(),

@@ -237,11 +237,11 @@ def test_every_example_has_tensors_whose_shapes_are_shown(expected: dict[str, st
 @pytest.mark.parametrize(
     ("name", "form", "said"),
     [
-        ("pretrained/gpt2_experiment", {}, "SystemExit: GPT-2 can't be fetched ("),
+        ("pretrained/gpt2_experiment", {}, "ConnectionError: GPT-2 can't be fetched ("),
         (
             "fine_tuning/lora_experiment",
             {"second_corpus": "shakespeare", "steps": 2},
-            "SystemExit: Both texts are the same. Set `corpus` to the path of a file of yours.",
+            "ValueError: Both texts are the same. Set `corpus` to the path of a file of yours.",
         ),
     ],
 )
@@ -257,9 +257,47 @@ def test_without_a_network_a_notebook_ends_in_a_sentence(
     done = execute(nowhere, form)
     (error,) = errors(done)
     assert said in error
-    # It ends there.
+    # No warning beside it, and it ends there.
+    assert [
+        one for cell in done.cells for one in outputs(cell) if one.get("name") == "stderr"
+    ] == []
     code = [cell for cell in done.cells if cell.cell_type == "code"]
     assert code[-1].execution_count is None
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "said"),
+    [
+        (
+            *("#@title Set-up", "runs = {}"),
+            "NameError: name 'prepare' is not defined: "
+            "first run the section “What the rest builds on”.",
+        ),
+        (
+            *("#@title Set-up", "class MultiHeadAttention"),
+            "NameError: name 'nn' is not defined: "
+            "first run the section “Set-up, and the cell below it”.",
+        ),
+        (
+            *("#@title Set-up", "show_shapes(example)"),
+            "NameError: name 'example' is not defined: first run the section “Example”.",
+        ),
+        # After a restart.
+        (
+            *("#@title Settings", "#@title Settings"),
+            "RuntimeError: first run the cells above: Run before, under Runtime or Run",
+        ),
+    ],
+)
+def test_a_cell_that_comes_too_early_says_what_to_run_first(
+    execute: Run, first: str, then: str, said: str
+) -> None:
+    notebook = nbformat.read(ROOT / "notebooks/transformers/mha.ipynb", as_version=4)
+    notebook.cells = [
+        cell for cell in notebook.cells if first in cell.source or then in cell.source
+    ]
+    done = execute(nbformat.writes(notebook), {})
+    assert [error.partition(": ")[2] for error in errors(done)] == [said]
 
 
 def test_a_kernel_judges_the_line_of_a_reader(execute: Run) -> None:

@@ -389,7 +389,7 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
         one
         for on_gpu in (True, False)
         for one in definitions(
-            template.render(needed={}, shows_shapes=True, on_gpu=on_gpu, **judge)
+            template.render(needed={}, sections={}, shows_shapes=True, on_gpu=on_gpu, **judge)
         )
     }
     originals.update(one for source in sources.values() for one in definitions(source.text))
@@ -480,7 +480,10 @@ def set_up(needed: dict[str, str]) -> dict[str, object]:
     r"""Run the set-up of a notebook; the names that it leaves behind."""
     names: dict[str, object] = {}
     template = TEMPLATES.get_template("set_up.py.jinja")
-    exec(template.render(needed=needed, shows_shapes=True, judges=False, on_gpu=True), names)
+    exec(
+        template.render(needed=needed, sections={}, shows_shapes=True, judges=False, on_gpu=True),
+        names,
+    )
     return names
 
 
