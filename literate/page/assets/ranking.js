@@ -25,11 +25,11 @@ const labels = /** @type {(keyof typeof wholes)[]} */ (Object.keys(wholes));
 // What is about the subject, programs of the same package, and what is about the site.
 const ranks = [1, 0.8, 0.5];
 // What a row gets from its page, from the name of the page, and for words that stand together.
-const ofPage = { all: 0.5, name: 0.5, together: 0.3 };
+const ofPage = { all: 0.5, name: 0.7, together: 0.2 };
 // Where a word is worth half of what it can be, in a row and in a page.
-const half = { row: 2, page: 12 };
+const half = { row: 2, page: 20 };
 // Each further row of a page is worth less, so that other pages are seen, too.
-const further = 0.8;
+const further = 0.6;
 // So many rows are looked at a second time.
 const again = 80;
 
@@ -442,7 +442,7 @@ export function ranking(entries, same, near) {
         (one.own + worthOfPage.get(one.page) + ofPage.name * (top.get(one.page) ?? 0)) *
         one.rank *
         (0.5 + 0.5 * share(inPages, one.page)) *
-        (1 + 0.02 * Math.log2(1 + (used.get(one.page) ?? 0)));
+        (1 + 0.03 * Math.log2(1 + (used.get(one.page) ?? 0)));
     results.sort((one, other) => other.own - one.own);
     if (ideas.length > 1)
       for (const one of results.slice(0, again))
