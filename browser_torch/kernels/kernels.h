@@ -76,6 +76,7 @@ typedef enum {
     GATHER,
     RANDOM,
     ADAMW,
+    GELU_AND_SLOPE,
 } Operation;
 
 typedef struct {
@@ -112,6 +113,7 @@ Status index_rows(Call *call);
 Status gather(Call *call);
 Status random_numbers(Call *call);
 Status adamw(Call *call);
+Status gelu_and_slope(Call *call);
 
 // Sizes and layouts.
 i64 bytes_of(int dtype);

@@ -98,9 +98,23 @@ static void softmax_in_order(i64 length, int logarithm, f32 *out, const f32 *a) 
     for (i64 i = 0; i < length; i++) out[i] *= factor;
 }
 
-// Numbers: whether of the logarithm, axis. Tensors: result, input.
+// What further numbers say about the scores of attention: by what they are multiplied, and, if no
+// query sees a later key, how many queries there are.
+static f32 scale_of(const Call *call) {
+    return call->n_numbers > 2 ? (f32)as_f64(call->number[2]) : 1;
+}
+
+static i64 seen_keys(const Call *call, i64 row, i64 keys) {
+    const i64 queries = call->n_numbers > 3 ? call->number[3] : 0;
+    if (queries <= 0) return keys;
+    const i64 seen = row % queries + 1;
+    return seen < keys ? seen : keys;
+}
+
+// Numbers: whether of the logarithm, axis, and those of attention. Tensors: result, input.
 Status softmax(Call *call) {
     const i64 logarithm = call->number[0];
+    const f32 scale = scale_of(call);
     Rows rows;
     Status status = alike(call, 2);
     if (!status) status = rows_along(call, &rows);
@@ -110,9 +124,17 @@ Status softmax(Call *call) {
     for (i64 o = 0; o < rows.outer; o++)
         for (i64 r = 0; r < rows.inner; r++) {
             const i64 start = o * rows.length * step + r;
-            if (call->tensor[0].dtype == FLOAT32 && step == 1)
-                softmax_in_order(rows.length, logarithm != 0, (f32 *)call->tensor[0].data + start,
-                                 (const f32 *)call->tensor[1].data + start);
+            if (call->tensor[0].dtype == FLOAT32 && step == 1) {
+                f32 *out = (f32 *)call->tensor[0].data + start;
+                const f32 *in = (const f32 *)call->tensor[1].data + start;
+                const i64 seen = seen_keys(call, o, rows.length);
+                if (scale != 1) {
+                    for (i64 i = 0; i < seen; i++) out[i] = in[i] * scale;
+                    in = out;
+                }
+                softmax_in_order(seen, logarithm != 0, out, in);
+                for (i64 i = seen; i < rows.length; i++) out[i] = 0;
+            } else if (call->n_numbers > 2) return BAD_NUMBER;
             else if (call->tensor[0].dtype == FLOAT32) SOFTMAX_ROW(f32, exp_f32)
             else SOFTMAX_ROW(f64, exp)
         }
@@ -129,12 +151,13 @@ Status softmax(Call *call) {
             sum += logarithm ? (f64)g[i * step] : (f64)g[i * step] * y[i * step];          \
         for (i64 i = 0; i < rows.length; i++)                                              \
             out[i * step] = logarithm ? g[i * step] - EXP(y[i * step]) * (T)sum            \
-                                      : y[i * step] * (g[i * step] - (T)sum);              \
+                                      : y[i * step] * (g[i * step] - (T)sum) * scale;      \
     }
 
 // The same numbers. Tensors: gradient of the input, result of softmax, its gradient.
 Status softmax_backward(Call *call) {
     const i64 logarithm = call->number[0];
+    const f32 scale = scale_of(call);
     Rows rows;
     Status status = alike(call, 3);
     if (!status) status = rows_along(call, &rows);
@@ -217,6 +240,30 @@ Status normalise_backward(Call *call) {
     const i64 rows = call->tensor[0].size[0], length = call->tensor[0].size[1];
     if (call->tensor[0].dtype == FLOAT32) NORMALISE_ROWS_BACKWARD(f32)
     else NORMALISE_ROWS_BACKWARD(f64)
+    return OK;
+}
+
+// GELU and its slope, which the gradient needs: both use the error function. Tensors: result,
+// slope, input.
+Status gelu_and_slope(Call *call) {
+    Status status = alike(call, 3);
+    if (status) return status;
+    if (call->tensor[0].dtype != FLOAT32) return BAD_DTYPE;
+    f32 *out = (f32 *)call->tensor[0].data, *slope = (f32 *)call->tensor[1].data;
+    const f32 *in = (const f32 *)call->tensor[2].data;
+    const i64 count = elements(&call->tensor[0]);
+    i64 at = 0;
+    for (; at + 4 <= count; at += 4)
+        *(Four *)(out + at) = gelu_with_slope_four(*(const Four *)(in + at), (Four *)(slope + at));
+    if (at < count) {
+        Four last = {0}, last_slope;
+        for (i64 i = at; i < count; i++) last[i - at] = in[i];
+        last = gelu_with_slope_four(last, &last_slope);
+        for (i64 i = at; i < count; i++) {
+            out[i] = last[i - at];
+            slope[i] = last_slope[i - at];
+        }
+    }
     return OK;
 }
 

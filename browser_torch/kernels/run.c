@@ -144,6 +144,7 @@ static Status dispatch(Call *call) {
         ENTRY(GATHER, gather, 2, 3)
         ENTRY(RANDOM, random_numbers, 3, 2)
         ENTRY(ADAMW, adamw, 7, 4)
+        ENTRY(GELU_AND_SLOPE, gelu_and_slope, 0, 3)
         default: return UNKNOWN_OPERATION;
     }
 }

@@ -97,6 +97,12 @@ static inline Four gelu_slope_four(Four x) {
     return below + x * exp_four(-0.5f * x * x) * 0.3989422804014327f;
 }
 
+static inline Four gelu_with_slope_four(Four x, Four *slope) {
+    const Four below = 0.5f * (1.0f + error_function_four(x * 0.70710678118654752f));
+    *slope = below + x * exp_four(-0.5f * x * x) * 0.3989422804014327f;
+    return x * below;
+}
+
 // Each of a row of numbers; the last ones are filled up to four.
 #define ROW_OF_FOURS(out, in, length, function)                          \
     {                                                                    \

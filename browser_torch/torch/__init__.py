@@ -48,6 +48,7 @@ from torch._dtypes import (
     set_default_dtype,
     uint8,
 )
+from torch._out import with_out
 from torch._raw import result_type
 from torch._shapes import Size
 from torch._tape import (
@@ -107,7 +108,8 @@ def _functions() -> dict[str, Callable[..., Any]]:
 _own = set(globals())
 for _name, _function in _functions().items():
     if _name not in _own:
-        globals()[_name] = _function
+        _writes = _function.__module__ not in ("torch._making", "torch._views")
+        globals()[_name] = with_out(_function) if _writes or _name == "arange" else _function
 globals().update(_foreach.FUNCTIONS)
 
 
@@ -242,7 +244,7 @@ from torch import (
 from torch.amp import autocast
 from torch.linalg import cholesky, cholesky_inverse
 
-inverse, det, svd = linalg.inv, linalg.det, linalg.svd
+inverse, det, svd = linalg.inv, linalg.det, linalg.svd_of_torch
 
 _INSTEAD = {
     "export": "the module itself",

@@ -15,6 +15,7 @@ from torch._dtypes import (
     int64,
     scalar_name,
 )
+from torch._memory import Operation, run
 from torch._raw import (
     Binary,
     Unary,
@@ -31,8 +32,8 @@ from torch._raw import (
     where as raw_where,
 )
 from torch._shapes import Shape
-from torch._tape import NUMBER, record, record_result, record_view
-from torch._tensor import Tensor, alias_of, method
+from torch._tape import NUMBER, Mode, needs_record, record, record_result, record_view
+from torch._tensor import Tensor, alias_of, method, new
 
 Number = int | float | complex
 
@@ -82,7 +83,7 @@ def conjugated(factor: Any) -> Any:
 
 
 @method
-def add(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def add(input: Any, other: Any, *, alpha: Number = 1) -> Tensor:
     r"""`input + alpha * other`."""
     _check_pair("add", input, other)
     if alpha != 1:
@@ -329,7 +330,7 @@ def _of_input(
 ) -> Callable[[Tensor], Tensor]:
     r"""A function whose derivative is computed from its argument."""
 
-    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def function(input: Tensor) -> Tensor:
         _need_tensor(name, input)
         result = unary(operation, input)
         return record(
@@ -349,7 +350,7 @@ def _of_result(
 ) -> Callable[[Tensor], Tensor]:
     r"""A function whose derivative is computed from its result."""
 
-    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def function(input: Tensor) -> Tensor:
         _need_tensor(name, input)
         result = unary(operation, input)
         return record_result(
@@ -397,12 +398,19 @@ log2 = _of_input("log2", Unary.LOGARITHM_2, lambda a: 1 / (a * math.log(2)))
 log1p = _of_input("log1p", Unary.LOGARITHM_OF_1_MORE, lambda a: 1 / (1 + a))
 sin = _of_input("sin", Unary.SINE, lambda a: a.cos())
 cos = _of_input("cos", Unary.COSINE, lambda a: -a.sin())
-square = _of_input("square", Unary.SQUARE, lambda a: 2 * a)
+_square = _of_input("square", Unary.SQUARE, lambda a: 2 * a)
+
 erf = _of_input("erf", Unary.ERROR_FUNCTION, lambda a: 2 / math.sqrt(math.pi) * (-a * a).exp())
 floor, ceil = _constant("floor", Unary.FLOOR), _constant("ceil", Unary.CEILING)
 trunc, sign = _constant("trunc", Unary.TRUNCATE), _constant("sign", Unary.SIGN)
 _round = _constant("round", Unary.ROUND)
 sgn, fix = sign, trunc
+
+
+@method
+def square(input: Tensor) -> Tensor:
+    r"""`input * input`."""
+    return _square(input.long() if getattr(input, "dtype", None) is bool_ else input)
 
 
 @method
@@ -496,13 +504,24 @@ def silu(input: Tensor) -> Tensor:
 def gelu(input: Tensor) -> Tensor:
     r"""The exact GELU."""
     need_floating("GeluKernelImpl", input)
-    return record(
-        unary(Unary.GELU, input),
-        (input,),
-        lambda gradient: (gradient * unary(Unary.GELU_SLOPE, input),),
-        "Gelu",
-        (input,),
-    )
+    own = alias_of(input)
+    if input.dtype is not float32 or not needs_record((input,)) or not own.is_contiguous():
+        return record(unary(Unary.GELU, own), (input,), _gelu_back(input, None), "Gelu", (input,))
+    out, slope = new(own.shape, float32), new(own.shape, float32)
+    run(Operation.GELU_AND_SLOPE, (), out, slope, own)
+    return record(out, (input,), _gelu_back(input, slope), "Gelu", (input,))
+
+
+def _gelu_back(input: Tensor, slope: Tensor | None) -> Callable[[Tensor], tuple[Tensor]]:
+    def backward(gradient: Tensor) -> tuple[Tensor]:
+        if Mode.grad:
+            below = 0.5 * (1 + (input * math.sqrt(0.5)).erf())
+            bell = (-0.5 * input * input).exp() / math.sqrt(2 * math.pi)
+            return (gradient * (below + input * bell),)
+        known = unary(Unary.GELU_SLOPE, input) if slope is None else slope
+        return (binary(Binary.MULTIPLY, gradient, known),)
+
+    return backward
 
 
 del Tensor.silu
@@ -848,6 +867,11 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         for limit, beyond in ((min, Binary.LESS), (max, Binary.GREATER)):
             if isinstance(limit, Tensor):
                 hit = binary(beyond, alias_of(input), limit)
+                if beyond == Binary.LESS and max is not None:
+                    # Where both limits meet, the upper one is the result.
+                    hit = hit & binary(Binary.LESS, limit, max)
+                if beyond == Binary.GREATER and min is not None:
+                    hit = hit | binary(Binary.LESS, limit, min)
                 part = where(hit, gradient, zero)
                 parts.append(_to_operand(part, limit.shape, limit.dtype))
         return tuple(parts)
@@ -862,12 +886,14 @@ clip = clamp
 @method
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     r"""Not below `min`."""
+    _need_tensor("clamp_min", input)
     return clamp(input, min=min)
 
 
 @method
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     r"""Not above `max`."""
+    _need_tensor("clamp_max", input)
     return clamp(input, max=max)
 
 

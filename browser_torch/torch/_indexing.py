@@ -2,8 +2,8 @@ r"""Parts of a tensor: by numbers and slices, which are views, and by tensors of
 
 from typing import Any
 
-from torch._dtypes import FLOATING, INTEGRAL, bool_, int64, scalar_name
-from torch._elementwise import check_mask, masked_fill
+from torch._dtypes import FLOATING, INTEGRAL, bool_, int32, int64, scalar_name
+from torch._elementwise import check_mask, masked_fill, where
 from torch._making import tensor
 from torch._memory import IndexOutOfRange, Operation, run
 from torch._raw import (
@@ -393,7 +393,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 def _check_along(name: str, input: Tensor, index: Tensor, axis: int, values: Shape | None) -> None:
-    if index.dtype is not int64 and index.numel():
+    if index.dtype not in (int64, int32) and index.numel():
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if index.numel() and max(1, len(index.shape)) != max(1, len(input.shape)):
         raise RuntimeError(
@@ -401,7 +401,7 @@ def _check_along(name: str, input: Tensor, index: Tensor, axis: int, values: Sha
             f"{'input' if name == 'gather' else 'self'} tensor"
         )
     for other, size in enumerate(index.shape):
-        too_large = other != axis and size > input.shape[other]
+        too_large = other != axis and size > (input.shape or (1,))[other]
         if too_large or values is not None and size > values[other]:
             raise RuntimeError(
                 f"Size does not match at dimension {other} expected index {list(index.shape)} to "
@@ -410,6 +410,7 @@ def _check_along(name: str, input: Tensor, index: Tensor, axis: int, values: Sha
 
 
 def _run_gather(mode: int, axis: int, values: Tensor, table: Tensor, index: Tensor) -> None:
+    index = cast(index, int64)
     if not index.shape:
         values, table, index = (
             view_of(one, (1,), (1,), one._offset) for one in (values, table, index)
@@ -437,7 +438,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     shape = input.shape
 
     def backward(gradient: Tensor) -> tuple[Tensor]:
-        return (filled(shape, 0, gradient.dtype).scatter_add(axis, index, gradient),)
+        zeros = filled(shape, 0, gradient.dtype)
+        return (zeros.scatter_add(axis, index, gradient) if index.numel() else zeros,)
 
     return record(out, (input,), backward, "Gather", (index,))
 
@@ -450,6 +452,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     shape = list(broadcast(_without(input.shape, axis), _without(indices.shape, axis)))
     wide, places = shape.copy(), shape.copy()
     wide[axis], places[axis] = input.shape[axis], indices.shape[axis]
+    indices = where(indices < 0, indices + input.shape[axis], indices)
     return gather(input.expand(wide), axis, indices.expand(places))
 
 

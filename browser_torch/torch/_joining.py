@@ -13,7 +13,7 @@ from torch._tape import record
 from torch._tensor import Tensor, method, new, view_of
 
 
-def cat(tensors: Any, dim: int = 0, *, axis: int | None = None, out: Any = None) -> Tensor:
+def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     r"""Tensors behind each other, along an axis that they have."""
     if isinstance(tensors, Tensor):
         raise TypeError(
@@ -45,7 +45,14 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None, out: Any = None)
     for one, size in zip(parts, sizes, strict=True):
         copy_into(view_of(out, one.shape, out._strides, start * out._strides[axis]), one)
         start += size
-    return record(out, parts, lambda gradient: gradient.split(sizes, axis), "Cat")
+    if len(parts) == len(given):
+        return record(out, parts, lambda gradient: gradient.split(sizes, axis), "Cat")
+
+    def backward(gradient: Tensor) -> list[Tensor]:
+        pieces = iter(gradient.split(sizes, axis))
+        return [new((0,), d) if one.shape == (0,) else next(pieces) for one in given]
+
+    return record(out, given, backward, "Cat")
 
 
 concat = concatenate = cat
@@ -65,7 +72,7 @@ def _check_joined(first: Tensor, one: Tensor, axis: int, place: int) -> None:
             )
 
 
-def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
+def stack(tensors: Any, dim: int = 0) -> Tensor:
     r"""Tensors of one shape beside each other, along a new axis."""
     if isinstance(tensors, Tensor):
         raise TypeError(
@@ -112,7 +119,9 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 def broadcast_shapes(*shapes: Any) -> Size:
     r"""The shape of a sum of tensors of these shapes."""
-    return Size(reduce(broadcast, (tuple(shape) for shape in shapes)))
+    return Size(
+        reduce(broadcast, ((one,) if isinstance(one, int) else tuple(one) for one in shapes))
+    )
 
 
 @method
@@ -302,7 +311,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     strides, axes = contiguous_strides(input.shape), range(len(input.shape))
     places = [place for place, value in enumerate(numbers(truth(input))) if value]
     rows = [[place // strides[axis] % input.shape[axis] for axis in axes] for place in places]
-    found = new((len(rows), len(axes)), int64)
+    # As in PyTorch, the places of an axis lie together.
+    found = new((len(rows), len(axes)), int64, (1, len(rows) or 1))
     if rows and axes:
         copy_into(found, tensor(rows, dtype=int64))
     return tuple(found.unbind(1)) if as_tuple else found

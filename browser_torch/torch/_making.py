@@ -9,6 +9,7 @@ from typing import Any
 from torch._dtypes import (
     COMPLEX,
     FLOATING,
+    INTEGRAL,
     Default,
     bool_,
     default_of_kind,
@@ -298,6 +299,12 @@ def arange(
     if not math.isfinite(last) or not math.isfinite(first):
         raise RuntimeError(f"unsupported range: {first} -> {last}")
     whole = all(isinstance(one, int) for one in (first, last, stride))
+    if dtype is not None and dtype.kind == INTEGRAL and not whole:
+        # Whole numbers from the start on: what stands behind the point is cut off first.
+        first, last, stride = int(first), int(last), int(stride)
+        if stride == 0:
+            raise ValueError("step must be nonzero")
+        whole = True
     d = int64 if whole else dtype if dtype is float64 else Default.dtype.work
     count = -((first - last) // stride) if whole else math.ceil((last - first) / stride)
     made = new((count,), d)
@@ -319,6 +326,8 @@ def linspace(
     r"""So many numbers at equal distances, both ends among them."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    if any(isinstance(one, Tensor) and one.shape for one in (start, end)):
+        raise RuntimeError("linspace only supports 0-dimensional start and end tensors")
     start, end = float(start), float(end)
     gap = (end - start) / (steps - 1) if steps > 1 else 0.0
     half = steps // 2
@@ -340,6 +349,8 @@ def logspace(
 ) -> Tensor:
     r"""So many numbers at equal ratios."""
     check_device(device)
+    if any(isinstance(one, Tensor) and one.shape for one in (start, end)):
+        raise RuntimeError("logspace only supports 0-dimensional start and end tensors")
     exponents = linspace(start, end, steps, dtype=float64).tolist()
     made = tensor([base**one for one in exponents], dtype=dtype or Default.dtype)
     return with_grad(made, requires_grad)
@@ -378,6 +389,11 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     r"""Complex numbers of two parts."""
     from torch._joining import stack
 
+    for name, one in (("real", real), ("imag", imag)):
+        if not isinstance(one, Tensor):
+            raise TypeError(
+                f"complex(): argument '{name}' must be Tensor, not {type(one).__name__}"
+            )
     if real.dtype is not imag.dtype:
         raise RuntimeError(
             f"Expected object of scalar type {real.dtype} but got scalar type {imag.dtype} for "
@@ -395,6 +411,9 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     r"""Complex numbers of a size and an angle."""
+    for name, one in (("abs", abs), ("angle", angle)):
+        if not isinstance(one, Tensor):
+            raise TypeError(f"polar(): argument '{name}' must be Tensor, not {type(one).__name__}")
     return complex(abs * angle.cos(), abs * angle.sin())
 
 

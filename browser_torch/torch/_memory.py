@@ -40,6 +40,7 @@ class Operation(IntEnum):
     GATHER = 15
     RANDOM = 16
     ADAMW = 17
+    GELU_AND_SLOPE = 18
 
 
 _REASONS = (

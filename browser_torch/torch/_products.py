@@ -6,10 +6,10 @@ from typing import Any
 from torch._autocast import in_precision
 from torch._dtypes import FLOATING, c_name
 from torch._elementwise import conjugated, fit_gradient
-from torch._raw import Binary, binary, cast, same_dtype
+from torch._raw import Binary, Reduction, binary, cast, reduce, same_dtype
 from torch._raw import matmul as raw_matmul
 from torch._shapes import contiguous_strides
-from torch._tape import record
+from torch._tape import Mode, record
 from torch._tensor import Tensor, alias_of, method, view_of
 
 
@@ -214,8 +214,25 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     shape = (*input.shape[:-1], out.shape[-1])
     out = view_of(out, shape, contiguous_strides(shape), 0)
     need_input, need_weight = input.requires_grad, weight.requires_grad
+    columns = weight.shape[0]
 
     def backward(gradient: Tensor) -> tuple[Tensor | None, ...]:
+        of_input = of_weight = of_bias = None
+        if not Mode.grad and d is work and gradient.is_contiguous():
+            wide = view_of(gradient, (rows, columns), (columns, 1), gradient._offset)
+            if need_input:
+                of_input = raw_matmul(wide, weight)
+                of_input = view_of(of_input, input.shape, contiguous_strides(input.shape), 0)
+            if need_weight:
+                of_weight = raw_matmul(
+                    view_of(wide, (columns, rows), (1, columns), wide._offset), flat
+                )
+            if bias is not None and bias.requires_grad:
+                of_bias = fit_gradient(reduce(Reduction.SUM, wide, 0), bias.shape)
+            return of_input, of_weight, of_bias
+        return slowly(gradient)
+
+    def slowly(gradient: Tensor) -> tuple[Tensor | None, ...]:
         of_input = of_weight = of_bias = None
         rows = gradient.reshape(-1, gradient.shape[-1])
         if need_input:
@@ -432,7 +449,10 @@ def cdist(
         )
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+    apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    out = apart.norm(p, -1)
+    # How many coordinates differ has the derivative 0.
+    return out + apart.abs().clamp(max=0).sum(-1) if p == 0 else out
 
 
 def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:

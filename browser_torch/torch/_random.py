@@ -22,7 +22,7 @@ from torch._dtypes import (
 from torch._making import check_device, tensor, with_grad
 from torch._memory import Operation, bits, run
 from torch._raw import Binary, Unary, binary, cast, copy_into, unary
-from torch._shapes import Shape, as_int, shape_of_arguments
+from torch._shapes import Shape, as_int, broadcast, shape_of_arguments
 from torch._tape import check_in_place, overwrite, record
 from torch._tensor import Tensor, alias_of, method, new
 
@@ -348,10 +348,25 @@ def normal(
 ) -> Tensor:
     r"""Normal numbers of a mean and a standard deviation, or of one for each element."""
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
-        shape = (mean if isinstance(mean, Tensor) else std).shape
-        return _normal(shape, Default.dtype, 0, 1, generator) * std + mean
+        if size is not None:
+            raise TypeError("normal() received an invalid combination of arguments")
+        given = [one for one in (mean, std) if isinstance(one, Tensor)]
+        shape = broadcast(given[0].shape, given[-1].shape)
+        noise = _normal(shape, Default.dtype, 0, 1, generator)
+        return _drawn_from(noise, mean, std, given)
     _check_deviation(std)
     return _normal(shape_of_arguments((tuple(size),)), Default.dtype, mean, std, generator)
+
+
+def _drawn_from(noise: Tensor, mean: Any, std: Any, given: list[Tensor]) -> Tensor:
+    r"""What is drawn has no gradient for what it is drawn from: zeros."""
+    shift, scale = (alias_of(one) if isinstance(one, Tensor) else one for one in (mean, std))
+    shapes = [one.shape for one in given]
+
+    def backward(gradient: Tensor) -> list[Tensor]:
+        return [new(shape, gradient.dtype) for shape in shapes]
+
+    return record(noise * scale + shift, given, backward, "Normal")
 
 
 def _check_deviation(std: float) -> None:

@@ -85,6 +85,10 @@ def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     if dtype is not None:
         input = input.to(dtype)
     axes = len(input.shape)
+    if dim is not None and not axes:
+        # One number has an axis only by name.
+        wrap_axis(dim, axes)
+        dim = None
 
     def backward(gradient: Tensor, y: Tensor) -> tuple[Tensor]:
         y = restore_axes(y, dim, axes, keepdim and dim is not None)
@@ -292,6 +296,10 @@ def norm(
         )
     if input.dtype.kind == COMPLEX:
         input = input.abs()
+    if p == "nuc":
+        from torch.linalg import matrix_norm
+
+        return matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim)
     if p in ("fro", None, 2):
         return _length(input, dim, keepdim)
     if p == math.inf:
@@ -299,12 +307,18 @@ def norm(
     if p == -math.inf:
         return input.abs().amin(dim, keepdim=keepdim)
     if p == 0:
-        # How many aren't 0 has the derivative 0.
-        flat = input.abs().clamp(max=0).sum(dim, keepdim=keepdim)
-        return (input != 0).to(input.dtype).sum(dim, keepdim=keepdim) + flat
+        count = (input != 0).to(input.dtype).sum(dim, keepdim=keepdim)
+        return record(count, (input,), lambda gradient: (None,), "Norm")
     if p == 1:
         return input.abs().sum(dim, keepdim=keepdim)
-    return (input.abs() ** p).sum(dim, keepdim=keepdim) ** (1 / p)
+    sizes = input.abs()
+    if p < 1:
+        # At 0 the slope is infinite; as in PyTorch, it counts as 0.
+        zero = alias_of(sizes) == 0
+        powers = where(zero, 0.0 if p > 0 else math.inf, where(zero, 1.0, sizes) ** p)
+    else:
+        powers = sizes**p
+    return powers.sum(dim, keepdim=keepdim) ** (1 / p)
 
 
 def _length(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
@@ -380,16 +394,21 @@ def quantile(
     ordered, last = input.sort(dim)[0], input.shape[dim] - 1
     single = not isinstance(q, Tensor) or not q.shape
     parts = []
-    for one in [float(q)] if single else q.tolist():
+    moves = isinstance(q, Tensor) and q.requires_grad
+    for where_to in [q] if single else q.unbind(0):
+        one = float(where_to)
         place = one * last
         low = int(place)
         high = low + 1 if low < last else low
-        weight = place - low
+        weight: Any = place - low
         if interpolation == "nearest":
             weight = float(round(weight)) if weight != 0.5 else float(low % 2)
         elif interpolation != "linear":
             whole = {"lower": 0.0, "higher": 1.0, "midpoint": 0.5}[interpolation]
             weight = whole if weight else 0.0
+        if moves:
+            # The place moves with `q` between two elements, and not at all if one is chosen.
+            weight = weight + (where_to - one) * (last if interpolation == "linear" else 0)
         parts.append(ordered.select(dim, low).lerp(ordered.select(dim, high), weight))
     if keepdim:
         parts = [part.unsqueeze(dim) for part in parts]

@@ -172,10 +172,12 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     r"""Two axes change places."""
     axes = len(input.shape)
     a, b = wrap_axis(dim0, axes), wrap_axis(dim1, axes)
-    order = list(range(axes))
+    shape, strides = list(input.shape), list(input._strides)
     if axes:
-        order[a], order[b] = b, a
-    return permute(input, order)
+        shape[a], shape[b] = shape[b], shape[a]
+        strides[a], strides[b] = strides[b], strides[a]
+    out = view_of(input, shape, strides, input._offset)
+    return record_view(out, input, lambda gradient: (transpose(gradient, a, b),), "Transpose")
 
 
 swapaxes = swapdims = transpose

@@ -6,12 +6,12 @@ from typing import Any
 from torch._absent import absent
 from torch._dtypes import FLOATING, finfo, int64, scalar_name
 from torch._joining import stack
-from torch._making import as_tensor, tensor
+from torch._making import as_tensor, eye, tensor, zeros_like
 from torch._raw import filled
 from torch._reductions import norm as _norm
-from torch._shapes import broadcast
-from torch._tape import record, record_result
-from torch._tensor import Tensor
+from torch._shapes import broadcast, wrap_axis
+from torch._tape import NUMBER, Node, needs_record, record_result
+from torch._tensor import Tensor, alias_of
 
 Rows = list[list[float]]
 
@@ -130,7 +130,7 @@ def solve_triangular(
         if rows:
             known = sorted(rows)
             row = row - A[i, known[0] : known[-1] + 1] @ stack([rows[k] for k in known])
-        rows[i] = row if unitriangular else row / A[i, i]
+        rows[i] = row + 0 * A[i, i] if unitriangular else row / A[i, i]
     return stack([rows[i] for i in range(size)])
 
 
@@ -198,17 +198,16 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     return inv(wide.mT @ wide if upper else wide @ wide.mT).to(L.dtype)
 
 
-def _svd(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _svd(A: Tensor, full: bool) -> tuple[Tensor, Tensor, Tensor]:
     r"""By Jacobi's rotations of columns, until all are at right angles."""
     m, n = A.shape
     if not bool(A.isfinite().all()):
         # Infinite numbers have no singular values.
-        return tuple(
-            tensor([[math.nan] * k] * size, dtype=A.dtype) if k else tensor([math.nan] * size)
-            for size, k in ((m, min(m, n)), (min(m, n), 0), (min(m, n), n))
-        )
+        k = min(m, n)
+        shapes = ((m, m if full else k), (k,), (n if full else k, n))
+        return tuple(filled(shape, math.nan, A.dtype) for shape in shapes)
     if m < n:
-        u, s, vh = _svd(A.t().contiguous())
+        u, s, vh = _svd(A.t().contiguous(), full)
         return vh.t(), s, u.t()
     columns = [list(column) for column in zip(*A.detach().double().tolist(), strict=True)]
     turned = [[1.0 * (i == j) for j in range(n)] for i in range(n)]
@@ -221,13 +220,31 @@ def _svd(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
             break
     sizes = [math.sqrt(sum(value * value for value in column)) for column in columns]
     order = sorted(range(n), key=lambda i: -sizes[i])
-    left = [[value / (sizes[i] or 1) for value in columns[i]] for i in order]
+    small = 1e-12 * max(sizes, default=0.0)
+    left = [[value / sizes[i] for value in columns[i]] for i in order if sizes[i] > small]
     d = A.dtype
     return (
-        tensor(left, dtype=d).t(),
+        tensor(_completed(left, m, m if full else n), dtype=d).view(-1, m).t(),
         tensor([sizes[i] for i in order], dtype=d),
-        tensor([turned[i] for i in order], dtype=d),
+        tensor([turned[i] for i in order], dtype=d).view(n, n),
     )
+
+
+def _completed(rows: Rows, size: int, count: int) -> Rows:
+    r"""Rows at right angles to each other, and more of them, up to a number."""
+    rows = list(rows)
+    for axis in range(size):
+        if len(rows) == count:
+            break
+        row = [1.0 * (axis == place) for place in range(size)]
+        for _ in range(2):
+            for other in rows:
+                part = sum(x * y for x, y in zip(row, other, strict=True))
+                row = [x - part * y for x, y in zip(row, other, strict=True)]
+        length = math.sqrt(sum(value * value for value in row))
+        if length > 0.5 / math.sqrt(size):
+            rows.append([value / length for value in row])
+    return rows
 
 
 def _rotate(columns: Rows, turned: Rows, p: int, q: int) -> float:
@@ -247,7 +264,7 @@ def _rotate(columns: Rows, turned: Rows, p: int, q: int) -> float:
     return abs(both)
 
 
-def svd(A: Tensor, full_matrices: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+def svd(A: Tensor, full_matrices: bool = True, *, driver: Any = None) -> tuple[Tensor, ...]:
     r"""Rotation, stretching, rotation."""
     _need_matrix("linalg.svd", A)
     if bool(A.isnan().any()):
@@ -255,22 +272,68 @@ def svd(A: Tensor, full_matrices: bool = True) -> tuple[Tensor, Tensor, Tensor]:
             "linalg.svd: The algorithm failed to converge because the input matrix contained "
             "non-finite values."
         )
-    if full_matrices and A.shape[-1] != A.shape[-2]:
-        raise NotImplementedError(
-            "linalg.svd with full_matrices of a matrix that is not square is not in the browser's "
-            "torch: use full_matrices=False."
-        )
-    return _batched(_svd, A)
+    m, n = A.shape[-2:]
+    k = min(m, n)
+    if A.numel():
+        U, S, Vh = _batched(lambda one: _svd(one, full_matrices), A.detach())
+    else:
+        lead = A.shape[:-2]
+        U = eye(m, m if full_matrices else k, dtype=A.dtype).expand(*lead, -1, -1).clone()
+        S = filled((*lead, k), 0, A.dtype)
+        Vh = eye(n if full_matrices else k, n, dtype=A.dtype).expand(*lead, -1, -1).clone()
+    if not needs_record((A,)):
+        return U, S, Vh
+
+    def backward(gradients: list[Tensor | None]) -> tuple[Tensor]:
+        return (_svd_backward(U, S, Vh, gradients),)
+
+    parts = (alias_of(U), alias_of(S), alias_of(Vh))
+    node = Node((A,), backward, "LinalgSvd", (NUMBER,), 3)
+    for slot, one in enumerate(parts):
+        one._node, one._slot, one.requires_grad = node, slot, True
+    return parts
 
 
-def svdvals(A: Tensor) -> Tensor:
+def _svd_backward(U: Tensor, S: Tensor, Vh: Tensor, gradients: list[Tensor | None]) -> Tensor:
+    r"""The gradient of a matrix; vectors beside its rank have none, as in PyTorch."""
+    of_u, of_s, of_vh = gradients
+    k = S.shape[-1]
+    u, vh = U.narrow(-1, 0, k), Vh.narrow(-2, 0, k)
+    inside = (of_s if of_s is not None else zeros_like(S)).diag_embed()
+    squares = S * S
+    gaps = squares.unsqueeze(-2) - squares.unsqueeze(-1)
+    gaps = gaps + eye(k, dtype=S.dtype)
+    outside: Any = 0
+    if of_u is not None:
+        own = of_u.narrow(-1, 0, k)
+        both = u.mT @ own
+        inside = inside + (both - both.mT) / gaps * S.unsqueeze(-2)
+        if u.shape[-2] > k:
+            outside = ((own - u @ both) / S.unsqueeze(-2)) @ vh
+    if of_vh is not None:
+        own = of_vh.narrow(-2, 0, k)
+        both = vh @ own.mT
+        inside = inside + S.unsqueeze(-1) * ((both - both.mT) / gaps)
+        if vh.shape[-1] > k:
+            outside = outside + u @ ((own - own @ vh.mT @ vh) / S.unsqueeze(-1))
+    return u @ inside @ vh + outside
+
+
+def svd_of_torch(input: Tensor, some: bool = True, compute_uv: bool = True) -> tuple[Tensor, ...]:
+    r"""What `torch.svd` gives: the second rotation is not transposed."""
+    if not compute_uv:
+        shapes = [(*input.shape[:-2], size, size) for size in input.shape[-2:]]
+        return filled(shapes[0], 0, input.dtype), svdvals(input), filled(shapes[1], 0, input.dtype)
+    U, S, Vh = svd(input, full_matrices=not some)
+    return U, S, Vh.mT
+
+
+svd_of_torch.__name__ = "svd"
+
+
+def svdvals(A: Tensor, *, driver: Any = None) -> Tensor:
     r"""How much a matrix stretches."""
-    U, S, Vh = svd(A, full_matrices=False)
-
-    def backward(gradient: Tensor) -> tuple[Tensor]:
-        return (U @ (gradient.unsqueeze(-1) * Vh),)
-
-    return record(S, (A,), backward, "LinalgSvd")
+    return svd(A, full_matrices=False)[1]
 
 
 def matrix_rank(
@@ -300,7 +363,7 @@ def det(A: Tensor) -> Tensor:
     r"""By how much a matrix changes volumes."""
     _need_square("linalg.det", A)
     if A.shape[-1] == 0:
-        return filled(A.shape[:-2], 1, A.dtype)
+        return A.sum((-2, -1)) + 1
     if A.shape[-1] == 1:
         return A[..., 0, 0]
     total = None
@@ -318,25 +381,59 @@ def vector_norm(
     return _norm(x, ord, dim, keepdim, dtype)
 
 
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Tensor:
+def norm(
+    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     r"""The length of a vector, or the size of a matrix."""
-    if isinstance(ord, str) or isinstance(dim, tuple) and ord is not None:
-        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim)
-    return _norm(A, 2 if ord is None else ord, dim, keepdim)
+    if dim is not None:
+        axes = 1 if isinstance(dim, int) else len(dim)
+    else:
+        axes = len(A.shape)
+    if ord is not None and dim is None and axes not in (1, 2):
+        raise RuntimeError(
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+            f"{axes}D."
+        )
+    if isinstance(ord, str) or ord is not None and axes == 2:
+        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    return _norm(A, 2 if ord is None else ord, dim, keepdim, dtype)
 
 
-def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+def matrix_norm(
+    A: Tensor,
+    ord: Any = "fro",
+    dim: Any = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
     r"""The size of a matrix: of all its numbers, or how much it stretches at most."""
+    _need_matrix("linalg.matrix_norm", A)
+    A = A if dtype is None else A.to(dtype)
+    if isinstance(dim, int) or len(dim) != 2:
+        raise RuntimeError("linalg.matrix_norm: dim must be a 2-tuple.")
+    rows, columns = (wrap_axis(axis, len(A.shape)) for axis in dim)
+    if rows == columns:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
     if ord == "fro":
-        return _norm(A, 2, dim, keepdim)
-    values = svdvals(A)
-    if ord == 2:
-        return values.amax(-1)
-    if ord == "nuc":
-        return values.sum(-1)
-    raise NotImplementedError(
-        f"linalg.matrix_norm with ord={ord!r} is not in the browser's torch: use 'fro', 2 or 'nuc'."
-    )
+        return _norm(A, 2, (rows, columns), keepdim)
+    if ord in ("nuc", 2, -2):
+        values = svdvals(A.movedim((rows, columns), (-2, -1)))
+        if ord == "nuc":
+            out = values.sum(-1)
+        else:
+            out = values.amax(-1) if ord == 2 else values.amin(-1)
+        if not keepdim:
+            return out
+        for axis in sorted((rows, columns)):
+            out = out.unsqueeze(axis)
+        return out
+    if ord in (1, -1, math.inf, -math.inf):
+        along, over = (rows, columns) if abs(ord) == 1 else (columns, rows)
+        sums = A.abs().sum(along, keepdim=True)
+        out = sums.amax(over, keepdim=True) if ord > 0 else sums.amin(over, keepdim=True)
+        return out if keepdim else out.squeeze((rows, columns))
+    raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
 
 
 __getattr__ = absent("module 'torch.linalg'", lambda: list(globals()), {})

@@ -2,11 +2,15 @@ r"""Attention."""
 
 import math
 
+from torch._autocast import Precision
 from torch._dtypes import bool_, c_name, float32
 from torch._joining import cat
+from torch._memory import Operation, bits, run
 from torch._products import linear
 from torch._raw import filled
-from torch._tensor import Tensor
+from torch._raw import matmul as raw_matmul
+from torch._tape import Mode, record
+from torch._tensor import Tensor, alias_of, view_of
 from torch.nn._activations import dropout
 
 
@@ -41,6 +45,8 @@ def scaled_dot_product_attention(
             "is_causal=True"
         )
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if attn_mask is None and dropout_p == 0 and _is_plain(query, key, value):
+        return _by_kernels(query, key, value, scale, is_causal)
     if enable_gqa:
         heads = query.shape[-3]
         key = key.repeat_interleave(heads // key.shape[-3], -3)
@@ -65,6 +71,65 @@ def scaled_dot_product_attention(
         blind = (scores.detach() == -math.inf).all(-1, keepdim=True)
     weights = scores.softmax(-1).masked_fill(blind, 0)
     return dropout(weights, dropout_p) @ value
+
+
+def _is_plain(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    r"""Whether one operation can do it: in single precision, of shapes that fit."""
+    if query.dtype is not float32 or Precision.dtype is not None:
+        return False
+    q, k, v = tuple(query.shape), tuple(key.shape), tuple(value.shape)
+    fits = q[:-2] == k[:-2] == v[:-2] and q[-1] == k[-1] and k[-2] == v[-2]
+    return fits and 0 not in q and 0 not in k and 0 not in v
+
+
+def _by_kernels(query: Tensor, key: Tensor, value: Tensor, scale: float, is_causal: bool) -> Tensor:
+    r"""Attention as one operation of the graph."""
+    q, k, v = alias_of(query), alias_of(key), alias_of(value)
+    weights = raw_matmul(q, _turned(k))
+    axis = len(weights.shape) - 1
+    factor = bits(float(scale))
+    numbers = (0, axis, factor, weights.shape[-2]) if is_causal else (0, axis, factor)
+    run(Operation.SOFTMAX, numbers, weights, weights)
+
+    def backward(gradient: Tensor) -> list[Tensor | None]:
+        if Mode.grad:
+            return _again(query, key, value, gradient, scale, is_causal)
+        of_value = raw_matmul(_turned(weights), gradient) if need[2] else None
+        of_query = of_key = None
+        if need[0] or need[1]:
+            of_scores = raw_matmul(gradient, _turned(v))
+            run(Operation.SOFTMAX_BACKWARD, (0, axis, factor), of_scores, weights, of_scores)
+            of_query = raw_matmul(of_scores, k) if need[0] else None
+            of_key = raw_matmul(_turned(of_scores), q) if need[1] else None
+        return [of_query, of_key, of_value]
+
+    inputs = (query, key, value)
+    need = [one.requires_grad for one in inputs]
+    out = raw_matmul(weights, v)
+    return record(out, inputs, backward, "ScaledDotProductFlashAttentionForCpu", inputs)
+
+
+def _turned(matrices: Tensor) -> Tensor:
+    r"""The transposes, in the same memory."""
+    *shape, rows, columns = matrices.shape
+    *strides, down, right = matrices._strides
+    return view_of(matrices, (*shape, columns, rows), (*strides, right, down), matrices._offset)
+
+
+def _again(
+    query: Tensor, key: Tensor, value: Tensor, gradient: Tensor, scale: float, is_causal: bool
+) -> list[Tensor | None]:
+    r"""The gradients by operations that have derivatives themselves."""
+    weights_of = query @ key.transpose(-2, -1) * scale
+    if is_causal:
+        seen = filled(weights_of.shape[-2:], True, bool_).tril()
+        weights_of = weights_of.masked_fill(~seen, -math.inf)
+    weights = weights_of.softmax(-1)
+    of_weights = gradient @ value.transpose(-2, -1)
+    mean = (of_weights * weights).sum(-1, keepdim=True)
+    of_scores = weights * (of_weights - mean) * scale
+    turned = of_scores.transpose(-2, -1)
+    return [of_scores @ key, turned @ query, weights.transpose(-2, -1) @ gradient]
 
 
 def multi_head_attention_forward(

@@ -7,13 +7,21 @@ from torch._dtypes import FLOATING, finfo, float32, float64
 from torch._joining import broadcast_tensors
 from torch._making import triu_indices
 from torch._memory import Operation, bits, run
-from torch._raw import contiguous
-from torch._tape import Mode, record_result
+from torch._raw import Binary, Reduction, binary, binary_into, contiguous, reduce
+from torch._shapes import contiguous_strides
+from torch._tape import Mode, record, record_result
 from torch._tensor import Tensor, alias_of, new, view_of
 from torch.nn._windows import pad
 
 
-def _normalised(input: Tensor, length: int, eps: float, centred: int) -> Tensor:
+def _normalised(
+    input: Tensor,
+    length: int,
+    eps: float,
+    centred: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+) -> Tensor:
     r"""Rows of mean 0 (if centred) and size 1, by one kernel."""
     source = contiguous(alias_of(input))
     rows = input.numel() // length if length else 0
@@ -27,6 +35,8 @@ def _normalised(input: Tensor, length: int, eps: float, centred: int) -> Tensor:
     factor = new((rows,), d)
     numbers = (bits(float(eps)), centred)
     run(Operation.NORMALISE, numbers, flat(out), flat(source), mean, factor)
+    if weight is not None:
+        return _scaled_and_shifted(input, out, weight, bias, factor, length, centred)
 
     def backward(gradient: Tensor, y: Tensor) -> tuple[Tensor]:
         if Mode.grad:
@@ -37,6 +47,50 @@ def _normalised(input: Tensor, length: int, eps: float, centred: int) -> Tensor:
         return (back,)
 
     return record_result(out, (input,), backward, "NativeLayerNorm", (input,))
+
+
+def _scaled_and_shifted(
+    input: Tensor,
+    y: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    factor: Tensor,
+    length: int,
+    centred: int,
+) -> Tensor:
+    r"""Normalised rows with a factor and a shift for each place, as one operation of the graph."""
+    width = weight.shape
+    own = contiguous(alias_of(weight))
+    flat_weight = view_of(own, (length,), (1,), own._offset)
+    rows = y.numel() // length if length else 0
+    wide = view_of(y, (rows, length), (length, 1), 0)
+    out = binary(Binary.MULTIPLY, wide, flat_weight)
+    if bias is not None:
+        shift = contiguous(alias_of(bias))
+        binary_into(Binary.ADD, out, view_of(shift, (rows, length), (0, 1), shift._offset))
+    out = view_of(out, y.shape, y._strides, 0)
+
+    def backward(gradient: Tensor) -> tuple[Tensor | None, ...]:
+        if Mode.grad:
+            return (_normalised_slowly(gradient, y, factor, length, centred),)
+        gradient = contiguous(gradient)
+        gradient = view_of(gradient, (rows, length), (length, 1), gradient._offset)
+        of_input = of_weight = of_bias = None
+        if weight.requires_grad:
+            product = binary(Binary.MULTIPLY, gradient, wide)
+            of_weight = reduce(Reduction.SUM, product, 0).view(width)
+        if bias is not None and bias.requires_grad:
+            of_bias = reduce(Reduction.SUM, gradient, 0).view(width)
+        if input.requires_grad:
+            scaled = binary(Binary.MULTIPLY, gradient, flat_weight)
+            of_input = new((rows, length), y.dtype)
+            numbers = (centred,)
+            run(Operation.NORMALISE_BACKWARD, numbers, of_input, wide, scaled, factor)
+            of_input = view_of(of_input, input.shape, contiguous_strides(input.shape), 0)
+        return (of_input, of_weight, of_bias)[: 2 if bias is None else 3]
+
+    inputs = (input, weight) if bias is None else (input, weight, bias)
+    return record(out, inputs, backward, "NativeLayerNorm", (input, weight))
 
 
 def _normalised_slowly(
@@ -73,6 +127,12 @@ def layer_norm(
     shape = _as_shape(normalized_shape)
     _check_normalised(input, shape)
     if input.dtype in (float32, float64):
+        if (
+            weight is not None
+            and weight.dtype is input.dtype
+            and (bias is None or bias.dtype is input.dtype)
+        ):
+            return _normalised(input, math.prod(shape), eps, 1, weight, bias)
         out = _normalised(input, math.prod(shape), eps, 1)
     else:
         wide = input.to(input.dtype.work)
@@ -94,6 +154,8 @@ def rms_norm(
     shape = _as_shape(normalized_shape)
     _check_normalised(input, shape)
     eps = finfo(input.dtype.work).eps if eps is None else eps
+    if weight is not None and weight.dtype is input.dtype and input.dtype in (float32, float64):
+        return _normalised(input, math.prod(shape), eps, 0, weight)
     wide = input if input.dtype in (float32, float64) else input.to(input.dtype.work)
     out = _normalised(wide, math.prod(shape), eps, 0)
     if weight is not None:
@@ -270,4 +332,6 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     rows, columns = triu_indices(input.shape[0], input.shape[0], 1)
-    return (input[rows] - input[columns]).norm(p, -1)
+    apart = input[rows] - input[columns]
+    out = apart.norm(p, -1)
+    return out + apart.abs().clamp(max=0).sum(-1) if p == 0 else out

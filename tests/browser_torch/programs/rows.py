@@ -26,14 +26,15 @@ SHAPES = {
     "REDUCE": (1, 2),
     "CUMULATE": (2, 2),
     "MATMUL": (0, 4),
-    "SOFTMAX": (2, 2),
-    "SOFTMAX_BACKWARD": (2, 3),
+    "SOFTMAX": (4, 2),
+    "SOFTMAX_BACKWARD": (3, 3),
     "NORMALISE": (2, 4),
     "NORMALISE_BACKWARD": (1, 4),
     "INDEX": (1, 4),
     "GATHER": (2, 3),
     "RANDOM": (3, 2),
     "ADAMW": (7, 4),
+    "GELU_AND_SLOPE": (0, 3),
 }
 WRONG = [-1, 0, 1, 2, 5, 13, 2**31, 2**40, 2**62, -(2**63), 2**63 - 1]
 SIZES = (4, 8, 8, 4, 1, 1, 1, 2, 2, 2, 8, 16)

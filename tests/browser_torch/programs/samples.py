@@ -11,6 +11,24 @@ from typing import Any
 import torch
 from plain import plain
 
+
+def unique(U: torch.Tensor, S: torch.Tensor, Vh: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    r"""
+    A singular value decomposition without what is free in it: the sign of each pair of vectors,
+    and the vectors beside the rank, of which only the space matters.
+    """
+    k = S.shape[-1]
+    u, vh = U.narrow(-1, 0, k), Vh.narrow(-2, 0, k)
+    if not u.numel() or not vh.numel():
+        return U, S, Vh.contiguous()
+    known = u.detach()
+    signs = known.gather(-2, known.abs().argmax(-2, keepdim=True)).sign()
+    beside_u = U.narrow(-1, k, U.shape[-1] - k)
+    beside_v = Vh.narrow(-2, k, Vh.shape[-2] - k)
+    spaces = beside_u @ beside_u.mT, beside_v.mT @ beside_v
+    return u * signs, S, vh * signs.mT, *spaces
+
+
 # PyTorch's samples call these in an order of their own; and what nobody has written is no value.
 CALLS: dict[str, Callable[..., Any]] = {
     "einsum": lambda tensors, equation: torch.einsum(equation, *tensors),
@@ -25,6 +43,10 @@ CALLS: dict[str, Callable[..., Any]] = {
     "new_empty": lambda tensor, *size, **options: tensor.new_empty(*size, **options).zero_(),
     "polygamma": lambda tensor, order: torch.polygamma(order, tensor),
     "special.polygamma": lambda tensor, order: torch.special.polygamma(order, tensor),
+    "linalg.svd": lambda matrix, **options: unique(*torch.linalg.svd(matrix, **options)),
+    "svd": lambda matrix, **options: (lambda U, S, V: unique(U, S, V.mT))(
+        *torch.svd(matrix, **options)
+    ),
     "where": lambda own, condition, other, **options: torch.where(condition, own, other, **options),
 }
 
@@ -119,7 +141,12 @@ def call_module(
     made, given = (turned_back(one) for one in args)
     made_by, given_by = (turned_back(one) for one in options)
     module = cls(*made, **made_by).train(training)
-    weights = {key: one.detach().clone() for key, one in module.state_dict().items()}
+    lazy = (torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer)
+    weights = {
+        key: one.detach().clone()
+        for key, one in module.state_dict(keep_vars=True).items()
+        if not isinstance(one, lazy)
+    }
     leaves = [one for one in tensors_in([given, given_by]) if one.requires_grad]
     torch.manual_seed(1)
     results = module(*given, **given_by)
