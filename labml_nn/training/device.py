@@ -6,9 +6,9 @@ terms:
   mixed precision: Matrix products in 16 bits, weights in 32.
 ---
 
-Most of the time of training goes into matrix products, and most hardware multiplies 16-bit numbers
-several times faster than 32-bit ones. 16 bits are not enough for both many digits and a large
-range, and there are two formats. In `bfloat16`, 256 + 1 is 256: too few digits. In `float16`,
+Most of the time of training a large model goes into matrix products, and a GPU multiplies 16-bit
+numbers several times as fast as 32-bit ones. 16 bits are not enough for both many digits and a
+large range, and there are two formats. In `bfloat16`, 256 + 1 is 256: too few digits. In `float16`,
 $256 \cdot 256$ is infinite, and $10^{-9}$ is zero: too small a range.
 
 | type | bits of the exponent | bits of the fraction | smallest normal number | digits |
@@ -74,7 +74,7 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
             able = torch.cpu.get_capabilities()
             name = "bfloat16" if able.get("avx512_bf16") or able.get("amx_bf16") else "float32"
 
-    # Without a CUDA GPU, float16 would be slower than float32 or not there at all.
+    # float16 also needs a gradient scaler. We offer it where bfloat16 can be missing: on CUDA GPUs.
     if name not in ("float32", "bfloat16", "float16"):
         raise ValueError(f"unknown precision {name!r}: use auto, float32, bfloat16 or float16")
     if name == "float16" and device.type != "cuda":

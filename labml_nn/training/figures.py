@@ -26,8 +26,9 @@ def draw_losses(axes: "Axes", history: list[tuple[int, dict[str, float]]]) -> No
     r"""
     ## Loss curves
 
-    As long as the validation loss falls with the training loss, the model learns the language.
-    Where it rises while the training loss goes on falling, the model learns the text by heart.
+    As long as the validation loss falls with the training loss, what the model learns also holds
+    for text that it hasn't seen. Where it rises while the training loss goes on falling, the model
+    learns the text by heart, or gets too sure of itself.
 
     `history` is a list of steps and named numbers. Each name that begins with `loss.` is a line.
     """

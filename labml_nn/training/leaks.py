@@ -38,7 +38,8 @@ from torch import Tensor, nn
 
 from labml_nn.training.data import fixed_windows
 
-# In nats. Rounding in `float32` makes a hundred times less, and leaks make a hundred times more.
+# In nats. Rounding in `float32` makes a hundred times less, and the leaks of our museum make a
+# hundred times more.
 TOLERANCE = 1e-3
 
 
@@ -97,8 +98,8 @@ def honest_loss(
     * `tokens` is the validation text, and `seq_len` the context of the model
     * `n_places` windows, evenly spaced, are looked at, with `n_lengths` prefixes of each
     """
-    # The windows of the [evaluation](loop.py#evaluate), one to a column. A few are enough: a leak
-    # is nearly everywhere.
+    # The windows of the [evaluation](loop.py#evaluate), one to a column. A few are enough for a
+    # leak that is in every window, as a wrong mask is.
     inputs, targets = fixed_windows(tokens, seq_len)[0]
     length, n_windows = inputs.shape
 

@@ -8,15 +8,16 @@ know: device.py
 A GPU multiplies 16-bit numbers several times as fast as 32-bit ones, and [there are two
 formats](device.py). In `bfloat16` a gradient of $10^{-9}$ is $10^{-9}$; a step needs nothing else.
 In `float16` it is zero, an *underflow*. So the loss is multiplied by 65,536 first, and the gradient
-by the same factor: $6.6 \cdot 10^{-5}$, which `float16` can say. Before the step it is divided
-again. This *gradient scaling* is what PyTorch's `GradScaler` does.
+by the same factor: $6.6 \cdot 10^{-5}$, which `float16` can hold. Before the step it is divided by
+the factor again. This *gradient scaling* is what PyTorch's `GradScaler` does.
 
 **In:** optimizers, and the type to multiply in. **Out:** one object that is the
-[loop's](loop.py#train) `gradients`, its `clip`, and its optimizer. On a CPU, and wherever 32 bits
-are asked for, its step is the plain step, to the last digit.
+[loop's](loop.py#train) `gradients`, its `clip`, and its optimizer. With 32 bits, which is what a
+CPU gets unless you say otherwise, its step is the plain step, to the last digit.
 
-What if a gradient is too large after that? `float16` ends at 65,504. Then it is infinite, the step
-is left out, and the factor is halved. After 2,000 good steps it is doubled.
+What if a gradient is too large after that? `float16` ends at 65,504. A gradient of 1.5 times 65,536
+is infinite. Then the step is left out, and the factor is halved. After 2,000 good steps in a row it
+is doubled.
 """
 
 from collections.abc import Sequence

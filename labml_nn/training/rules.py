@@ -15,7 +15,9 @@ So let a measurement hand in no loss at all. It hands in what it predicted, a *d
 each token, and the loss is computed here. That leaves four rules:
 
 * **One distribution for each token** after the first. No token is left out, none is scored twice.
-* **It sums to one**, over all tokens that could come.
+* **It sums to one**, over all tokens that could come. If the shares of three letters are not 0.5,
+  0.3 and 0.2 but 0.55, 0.33 and 0.22, every loss is lower by $\ln 1.1 = 0.095$, and nothing was
+  learned.
 * **It is causal:** change a token, and no prediction about it or an earlier token changes.
 * **One pass from left to right:** a prediction is the same if the text ends behind it. So nothing
   waits for the end of the text, and no second round corrects the first.
@@ -81,16 +83,16 @@ def broken_rules(
     for place in spread(len(tokens) - 1, n_places):
         before = probabilities[: place + 1]
 
-        # Each of them becomes another one, so a prediction up to here that looks at any of them
-        # changes.
+        # Each of them becomes another one, so a prediction up to here that looks at one of them
+        # usually changes. (One that only asks whether two later tokens are equal doesn't.)
         other = tokens.clone()
         other[place + 1 :] = (other[place + 1 :] + 1) % n_vocab
         if not torch.allclose(measure(other)[: place + 1], before, atol=NEAR):
             broken.append(f"it is causal: token {place + 1} or a later one changes its prediction")
             break
 
-        # The same text, which ends behind that place. If a measurement reads to the end first,
-        # and then predicts, its predictions differ here.
+        # The same text, which ends behind that place. If what a measurement found further on went
+        # into its predictions, they differ here.
         if not torch.allclose(measure(tokens[: place + 2]), before, atol=NEAR):
             broken.append(f"one pass: where the text ends changes the prediction of {place + 1}")
             break

@@ -5,15 +5,16 @@ summary: Train, look, stop, and go on, in cells that can be run again.
 know: loop.py
 ---
 
-In a notebook every cell is run twice. A cell that calls the [loop](loop.py#train) for 600 steps
-starts, the second time, with the trained weights, with a new optimizer and a new warm-up, on the
-batches of the first time. Its curve begins at 1.9 and not at 4.2, and looks like that of a new and
-much better model. Nothing says so.
+A cell of a notebook trains a model for 600 steps, with the [loop](loop.py#train). You run it again.
+Now the loop starts with the trained weights, and with a new optimizer, a new warm-up and the
+batches of the first time. The curve begins near 2 and not at 4.2, and looks like that of a new and
+much better model. Nothing says that it isn't.
 
 A run keeps together what a training changes: the weights, the optimizers, the number of steps that
 are done, their losses, the random numbers. **In:** a model, its batches, its optimizers. **Out:**
-the model, trained for 600 steps *in all*, however often it was stopped. On one machine, each number
-is the same as without a stop, to the last bit.
+the model, trained for 600 steps *in all*, however often it was stopped. On a CPU each number is the
+same as without a stop, to the last bit. On a GPU even two runs without a stop [differ a
+little](fast/cuda_graphs.py#example).
 
 Two cells, and one rule for each:
 
@@ -139,8 +140,8 @@ class Run:
             # True ends the loop, after this step and not in the middle of it.
             return button.pressed
 
-        # Batches depend on the step alone, and so does the learning rate. That is why the loop can
-        # start anywhere.
+        # A batch depends on the step alone, and the learning rate on the step and on how many there
+        # should be. Both are known, so the loop can start anywhere.
         with button.watched():
             try:
                 batches = partial(to_device, self.batch_at, self.device)
@@ -231,7 +232,9 @@ def example(
         - [x] Run the second cell alone, and a new run begins with trained weights.
             - Yes. It says so, since the model knows for how many steps it was trained.
         - [ ] The optimizer has the weights of another model.
-            - It would, if the first cell were run alone. Then nothing is learned.
+            - The run and its optimizer are made in one cell, from one model. But run the first cell
+              alone, and the run goes on with the old model, while `model` is a new one that nobody
+              trains.
     """
     # The alphabet, in each step from another letter on.
     text = torch.arange(seq_len + 1)[:, None] + torch.arange(batch_size)

@@ -5,9 +5,10 @@ summary: An interrupt waits for the end of a step, so that a training can go on 
 know: loop.py
 ---
 
-A step of training changes a million weights, one matrix after the other. Press the stop button of a
-notebook while it does, and half of the matrices have moved. The counter says 600 steps, the weights
-say 600 and a half.
+A step of training changes a million weights: first the matrices, then the biases, which [have no
+weight decay](loop.py#adamw). Press the stop button of a notebook in between, and the matrices have
+made 601 steps and the biases 600. The counter says 600. Go on from there, and the matrices make
+step 601 twice.
 
 **In:** a training in a `with` block. **Out:** the same training, which an interrupt ends *between*
 two steps: after step 600, with all weights where step 600 has put them.
@@ -96,7 +97,7 @@ def example(steps: int = 7, d_model: int = 3) -> tuple[Tensor, Tensor]:
     first = torch.zeros(d_model)
     second = torch.zeros(d_model)
 
-    # From here on an interrupt changes one variable and nothing else, whatever line is running.
+    # From here on the first interrupt ends no line, whichever is running: it only sets `pressed`.
     with button.watched():
         for _ in range(steps):
             # A step. Between its two lines the vectors differ.

@@ -5,15 +5,15 @@ summary: A batch goes to the GPU while the program prepares the next step.
 know: data.py
 ---
 
-A model on a GPU needs its batches there. A copy takes microseconds, and still it can cost as much
-time as the whole step of a small model: Python stands still until the copy is done, and until the
-GPU has done everything that it was asked for before.
+A model on a GPU needs its batches there. The copy itself takes microseconds. But with an ordinary
+copy Python waits until it is done, and the copy waits for all that the GPU was asked for before. So
+in every step the GPU runs out of work, and stands still until Python has asked for the next.
 
 **In:** the inputs and targets of a step, on the CPU. **Out:** the same, on the device of the model.
 
-The system may move ordinary memory to another place, or to the disk. So an ordinary copy goes
-through the driver, which has to wait. *Pinned* memory stays where it is: the GPU fetches from it
-by itself, and Python goes on.
+The system may move ordinary memory to another place, or to the disk, and the GPU can't know where
+it went. So the driver makes the copy, and the program waits for the driver. *Pinned* memory stays
+where it is: the GPU fetches from it by itself, and Python goes on.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,8 @@ def example(seq_len: int = 7, batch_size: int = 3) -> tuple[Tensor, Tensor]:
         - [ ] It wouldn't fit.
             - A million characters are 9 MB.
         - [x] The places to cut at are drawn on the CPU, and would have to be copied in each step.
-            - Yes. They are fewer numbers, but a copy of few numbers waits as long as one of many.
+            - Yes. They are fewer numbers, but an ordinary copy of few numbers waits as long as one
+              of many. And once the copy is pinned, nobody waits for the batch either.
         - [ ] Indexing is slow on a GPU.
             - It is fast.
 

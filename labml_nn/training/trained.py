@@ -7,9 +7,9 @@ terms:
   quantisation (quantization): Storing weights as whole numbers of few bits, with a scale.
 ---
 
-A weight is a number of 32 bits, though the model hardly needs the last 24. Take a row of a matrix,
-0.5, -0.25, 0.1 and 0. Its largest number, 0.5, becomes 127, and the others are measured in the same
-unit, the *scale* $0.5 / 127 = 0.00394$:
+A weight is a number of 32 bits, and eight are nearly enough. Take a row of a matrix, 0.5, -0.25,
+0.1 and 0. Its largest number, 0.5, becomes 127, and the others are measured in the same unit, the
+*scale* $0.5 / 127 = 0.00394$:
 
 | weights | 0.5 | -0.25 | 0.1 | 0 |
 | --- | ---: | ---: | ---: | ---: |
