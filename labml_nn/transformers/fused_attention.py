@@ -12,12 +12,13 @@ terms:
 ---
 
 [Multi-head attention](mha.py) makes a tensor of all scores, a number for each pair of positions and
-each head, and another one of all weights. At 4,096 positions and 8 heads each of the two is half a
-gigabyte for each sequence, written to memory and read again several times.
+each head, and another one of all weights. At 4,096 positions and 8 heads that is
+$8 \cdot 4096^2 = 134$ million scores of 4 bytes: half a gigabyte for each of the two tensors and
+each sequence, written to memory and read again several times.
 
 PyTorch's “F.scaled_dot_product_attention” does scores, mask, softmax and average in one *kernel*, a
-single program for the GPU or the CPU. It works block by block, so that only one block of scores is
-there at a time. How the result can still be exact is the subject of [flash
+single program for the GPU or the CPU. It works block by block and holds one block of scores at a
+time: with blocks of 64 by 64, 16 KB. How the result can still be exact is the subject of [flash
 attention](memory/flash.py); here the kernel is only called.
 
 [The memory of a training step, for multi-head attention (“sequence first”), three other ways to
@@ -66,8 +67,8 @@ class FusedAttention(MultiHeadAttention):
         r"""
         ### Attend
 
-        With `is_causal`, a mask as well is a `ValueError`: some of PyTorch's kernels refuse the two
-        together, others combine them.
+        With `is_causal`, a mask as well is a `ValueError`. On a CPU, PyTorch's plain kernel refuses
+        the two together, and its flash kernel combines them.
 
         The arguments and the result are `[seq_len, batch_size, ...]`, as in multi-head attention.
         """
@@ -91,7 +92,7 @@ class FusedAttention(MultiHeadAttention):
         dropout = self.dropout.p if self.training else 0.0
         x = F.scaled_dot_product_attention(q, k, v, mask, dropout, self.is_causal)
 
-        # Back to the sequence first, and the heads side by side, for the projection that mixes what
+        # Back to the sequence first, and the heads side by side. The last projection mixes what
         # the heads have found.
         return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2))
 

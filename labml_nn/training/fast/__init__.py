@@ -19,10 +19,10 @@ step of the small transformer, so that is what we measured on two cores of a CPU
 * [CUDA graphs](cuda_graphs.py): all kernels of a step from one call, on a GPU
 * [The key/value cache](../../transformers/kv_cache.py), for writing
 
-Here fused attention saves most, then the fused optimizer. Three measures saved less than a
-twentieth of a step: one matrix product for three projections, compilation, and 16-bit numbers. With
-16-bit numbers a step even took longer, though this processor has instructions for their products:
-the kernel's backward pass is slow with them, so the training command computes [short contexts in
-another way](../engine/short_contexts.py). On a GPU, for longer sequences and for wider models the
-order differs: measure before you choose.
+Here fused attention saves most, then the fused optimizer. One matrix product for three projections
+and compilation save less than a twentieth of a step each. With 16-bit numbers a step even took
+longer, though this processor has instructions for their products: the backward pass of the fused
+kernel is slow with them, so the training command computes [short contexts in another
+way](../engine/short_contexts.py). On a GPU, for longer sequences or for wider models the order can
+be another one: measure before you choose.
 """

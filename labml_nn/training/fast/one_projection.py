@@ -10,7 +10,7 @@ times as high can do the work of three: the same multiplications, in one call.
 
 **In** and **out:** one vector for each position, as for multi-head attention.
 
-A call costs time of its own, whatever it computes, and small matrix products leave parts of the
+A call costs time of its own, whatever it computes, and small matrix products may leave parts of the
 processor idle. How much that matters depends on the sizes. With the 128 features of the small
 transformer one product takes a fifth less time than three, with 512 it takes as long.
 

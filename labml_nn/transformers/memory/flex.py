@@ -12,12 +12,15 @@ terms:
 ---
 
 A *kernel* is a program that a GPU runs at one go. One that computes attention [in tiles](flash.py),
-a block of queries against a block of keys at a time, never holds all scores, so nobody can change
+a block of queries against a block of keys at a time, never holds all scores, so Python can't change
 them on the way. Each variant of attention, such as [ALiBi](../positions/alibi.py), would need a
 kernel of its own, and few people can write one. FlexAttention writes it, from [two
-functions](score_functions.py) that say what a variant does with a single score. Tiles in which the
-mask hides every score are not computed at all: that is what makes a [window](sliding_window.py), in
-which each query sees the nearest keys alone, fast.
+functions](score_functions.py) that say what a variant does with a single score.
+
+Tiles in which the mask hides every score are not computed at all. Take 4,096 tokens and a
+[window](sliding_window.py) of 128, in which each query sees the nearest keys alone. In tiles of 128
+by 128 there are $32 \cdot 32 = 1024$ tiles. A row of them needs two, and the first row one: 63 are
+computed, a sixteenth.
 
 **In** and **out** are those of [multi-head attention](../mha.py).
 """
@@ -52,7 +55,7 @@ def flex(
 
     Takes and returns what [attend](score_functions.py#attend) does, without the attention weights.
     `score_mod` changes a score, and `mask_mod` says whether it counts. Without `torch.compile` it
-    computes all scores, which is good for trying things out.
+    computes all scores: slow, but you can try out your functions.
 
     [64 positions in tiles of 8 under a window of 12: empty tiles are
     skipped](../../../results/memory_drawings.json#figures.block_mask)
@@ -114,8 +117,8 @@ class FlexAttention(MultiHeadAttention):
 
         The other arguments are those of multi-head attention.
         """
-        # A kernel that drops weights needs a random number for each score, and the same one again
-        # in its backward pass.
+        # PyTorch's FlexAttention has no argument for it. The numbers that decide what is dropped
+        # would have to be drawn for each score, and again in the backward pass.
         if dropout_prob:
             raise ValueError(f"FlexAttention drops no weights, got {dropout_prob=}")
         # Projections and output layer are the usual ones, so trained weights fit.
@@ -195,8 +198,8 @@ def example(
         The mask function: tiles that it hides as a whole are skipped. A score function has to be
         computed for every score.
 
-    ??? question "A window of 128 in a text of 4,096, tiles of 128: how many tiles count?"
-        Two in each row, but one in the first: 63 of 1,024.
+    ??? question "A window of 256 in a text of 4,096, tiles of 128: how many tiles are computed?"
+        Three in each row, but one in the first and two in the second: 93 of 1,024.
 
     ??? question "Why does the given mask have to be a function for the kernel?"
         The kernel computes a tile of scores at a time, and asks whether each may be seen. A

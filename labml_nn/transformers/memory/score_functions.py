@@ -138,7 +138,7 @@ def attend(
     # All of them: `[batch_size, heads, seq_len_q, seq_len_k]`.
     scores = query @ key.mT / math.sqrt(query.shape[-1])
 
-    # Called once, for all scores. A kernel calls it for one score after the other, in each tile.
+    # Called once, for all scores. A kernel has the function in its inner loop, for each tile.
     if score_mod is not None:
         scores = score_mod(scores, *indices(query, key))
 

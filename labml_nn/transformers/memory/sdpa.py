@@ -4,16 +4,18 @@ title: What PyTorch's Kernel Computes
 summary: F.scaled_dot_product_attention spelled out, the trap in it, and the backends behind it.
 ---
 
-[Fused attention](../fused_attention.py) calls “F.scaled_dot_product_attention”. What does that
-function compute, exactly? Its mask means the opposite of another mask in PyTorch, its causal flag
-is wrong for a model with a cache, and both mistakes go unnoticed: shapes are right, and the text
-just gets worse. So here it is spelled out.
+[Fused attention](../fused_attention.py) calls “F.scaled_dot_product_attention”. Two of the
+function's arguments are easy to get wrong, and all shapes stay right. Take one new token and four
+keys in a cache, all with the same score. The token should give each key a weight of 0.25. With
+`is_causal=True` the weights are 1, 0, 0 and 0: the flag puts the first query at the first key. And
+in its mask true means *may look*, while in that of “MultiheadAttention” true means *hidden*. So
+here is what the function computes, spelled out.
 
 **In:** query, key and value with the batch first, `[batch_size, heads, seq_len_q, d_k]`.
 **Out:** the averages of the values, in the same shape.
 
-The function has several *backends*. All compute the same. They differ in what they hold in memory,
-and in what they accept:
+The function has several *backends*. All compute the same, up to rounding. They differ in what they
+hold in memory, and in what they accept:
 
 * **Math** is the plain code below. It holds all scores, and accepts everything.
 * **Flash** works in [tiles](flash.py) and never holds all scores. It is for GPUs and, in a form of
@@ -55,7 +57,8 @@ def spelled_out(
     * `attn_mask` is true where a query *may* look, if it is boolean. Numbers are added to the
       scores. In PyTorch's “MultiheadAttention” true means *hidden*
     * `is_causal` hides the future, with the first query at the first key. Give it or a mask: here
-      it would replace the mask, while PyTorch's kernels refuse both or combine them
+      it would replace the mask. On a CPU, PyTorch's math backend refuses both, and flash combines
+      them
     * `scale` multiplies the scores; it is $1/\sqrt{d_k}$ unless you give one
     """
     # Each head of keys serves a group of neighbouring heads of queries.
@@ -100,9 +103,10 @@ def weights_of_newest_query(n_keys: int) -> Tensor:
     mask](../../../results/memory_drawings.json#figures.trap)
 
     The right mask for new tokens is the [last rows](../kv_cache.py#CachedAttention.prepare_mask) of
-    the causal one. For a single token that is no mask at all. Both traps, this one and [the other
-    direction of true and false](../mistakes/masks.py#MaskInverted), are in the museum, and so is
-    [the test](../../../wrongline/attention_tests.py) of an attention of yours.
+    the causal one. For a single token that is a row of true, so no mask is needed. [This
+    trap](../mistakes/decoding.py#CausalFromTheTop) and [the mask the wrong way
+    round](../mistakes/masks.py#MaskInverted) are both in the museum of mistakes. [One
+    call](../../../wrongline/attention_tests.py) tests your own attention for them.
     """
     # One query with all its scores zero, so the weights are equal wherever it may look. What
     # differs is then what it may look at.
@@ -123,7 +127,7 @@ def each_backend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> 
     # Which of them accept the input is found out by trying.
     found = {}
 
-    # Each is allowed alone, so that the result is surely its own. Those for GPUs are asked, too,
+    # Each is allowed alone, so that the result is surely its own. Those for GPUs are tried, too,
     # and refuse on a CPU.
     for backend in (
         SDPBackend.MATH,
@@ -164,8 +168,8 @@ def example(
         `1 0 0 0` and `1 1 0 0`. With a cache it should be `1 1 1 0` and `1 1 1 1`.
 
     ??? question "You pass the mask for “MultiheadAttention” instead. What does a causal model see?"
-        The future and nothing else. It reads the answer off the next token, and its loss looks
-        wonderful.
+        The future and nothing else. The next token is the answer, so the loss looks wonderful, and
+        when the model writes there is no next token.
 
     ??? question "A mask of the numbers 0 and 1 hides nothing. What does it do?"
         It is added to the scores: weights where it is 1 are $e$ times as large.
