@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from benchmarks.library.keeping import Kept, key_of
 from benchmarks.library.watched import accounted
-from benchmarks.record import ROOT, code_of, fingerprints, write
+from benchmarks.record import DIGITS, ROOT, code_of, fingerprints, write
 from labml_nn.page_models.models import WAYS, fit, make, sizes_of
 from labml_nn.training.data import prepare, tiny_shakespeare
 from labml_nn.training.loop import evaluate
@@ -118,6 +118,25 @@ def trained(name: str) -> dict[str, Any]:
     return {"about": about, "content": torch.frombuffer(bytearray(content), dtype=torch.uint8)}
 
 
+def loss_of_beginning(name: str, content: bytes) -> float:
+    r"""The loss of a model with the weights of a file over the beginning of the validation text."""
+    tokenizer, _, validation = prepare(tiny_shakespeare(), SEQ_LEN)
+    model = make(name, len(tokenizer))
+    model.load_state_dict(from_file(content))
+    return evaluate(model, validation[:BEGINNING], SEQ_LEN)
+
+
+def again(known: dict[str, Any]) -> dict[str, Any]:
+    r"""The losses of recorded weights with today's code, beside those of then, for `verify`."""
+    models = known["values"]["models"]
+    then = {name: one["beginning"] for name, one in models.items()}
+    now = {}
+    for name, one in models.items():
+        content = (ROOT / "results/weights" / one["file"]).read_bytes()
+        now[name] = float(f"{loss_of_beginning(name, content):.{DIGITS}g}")
+    return {"by": "weights", "then": then, "now": now, "uncompared": ["the training"]}
+
+
 def key_of_model(name: str) -> dict[str, Any]:
     r"""What a kept model is of: its own modules, its name, its seed and its steps."""
     own = fingerprints(sources_of(name))
@@ -156,15 +175,13 @@ def main() -> None:
     if missing := [name for name, one in found.items() if one is None]:
         print(f"not trained again: {', '.join(missing)}")
         runs = {name: one for name, one in recorded["values"]["models"].items() if name in missing}
-    tokenizer, _, validation = prepare(tiny_shakespeare(), SEQ_LEN)
+    tokenizer, _, _ = prepare(tiny_shakespeare(), SEQ_LEN)
     for name, one in found.items():
         if one is None:
             continue
         content = bytes(one["content"].tolist())
         keep(ROOT / "results/weights" / file_name(name), content)
-        model = make(name, len(tokenizer))
-        model.load_state_dict(from_file(content))
-        beginning = evaluate(model, validation[:BEGINNING], SEQ_LEN)
+        beginning = loss_of_beginning(name, content)
         own = fingerprints(sources_of(name))
         runs[name] = one["about"] | {"sources": own, "beginning": beginning}
     columns = ("loss", "float_loss", "same", "parameters", "bytes")
