@@ -174,13 +174,13 @@ def with_addresses(
     r"""
     ## The Markdown of a note, for anywhere
 
-    `path` is the file that the note stands in, `sources` are all modules by their names, and the
-    figures and tables are those of the `results`.
+    `path` is the file that the note stands in, `sources` are all modules by their names or by their
+    paths, and the figures and tables are those of the `results`.
     """
-    by_path = {source.path: source for source in sources.values()}
 
     def of_page(name: str) -> str | None:
-        return addresses.of_module(by_path[name]) if name in by_path else None
+        source = _source_of(name, sources)
+        return addresses.of_module(source) if source else None
 
     def exhibited(exhibit: Exhibit) -> str:
         file, _, anchor = exhibit.target.partition("#")
@@ -202,8 +202,8 @@ def with_addresses(
             continue
         file, _, anchor = target.text.partition("#")
         linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
-        if linked in by_path:
-            address = addresses.of_module(by_path[linked], anchor)
+        if source := _source_of(linked, sources):
+            address = addresses.of_module(source, anchor)
         else:
             address = addresses.of_file(linked, anchor)
         # It is there already, as what it shows.
@@ -217,6 +217,14 @@ def with_addresses(
     for start, end, instead in sorted(changed, reverse=True):
         text = text[:start] + instead + text[end:]
     return text.strip("\n")
+
+
+def _source_of(path: str, sources: Mapping[str, Source]) -> Source | None:
+    r"""
+    The source of a path. No other one is looked into.
+    """
+    names = (path, module_name(path)) if path.endswith(".py") else ()
+    return next((sources[name] for name in names if name in sources), None)
 
 
 def _without_link(text: str, target: Target) -> list[tuple[int, int, str]]:
