@@ -24,6 +24,7 @@ from typing import NamedTuple
 from literate.reading.nested import nested
 from literate.reading.restructured import (
     FENCE,
+    RULE,
     TextLine,
     apart,
     blocks,
@@ -104,16 +105,31 @@ class _Item(NamedTuple):
     said: list[TextLine]
 
 
-def as_markdown(texts: Sequence[str]) -> list[TextLine]:
+def as_markdown(texts: Sequence[str], is_module: bool = False) -> list[TextLine]:
     r"""
     ## A docstring as Markdown
 
-    `texts` are its lines. Each line of the result knows which of them it comes from.
+    `texts` are its lines. Each line of the result knows which of them it comes from. What that of a
+    module begins with and underlines is its title, whatever the line is drawn with.
     """
     lines = [TextLine(text, at) for at, text in enumerate(texts)]
+    if is_module:
+        lines = _with_title(lines)
     begin = _below_front_matter(texts)
     is_styled = _SIGNS.search("\n".join(texts))
     return lines[:begin] + nested(_sections(lines[begin:]) if is_styled else lines[begin:])
+
+
+def _with_title(lines: list[TextLine]) -> list[TextLine]:
+    first = next((at for at, line in enumerate(lines) if not line.is_blank), len(lines))
+    if first + 1 >= len(lines) or not RULE.match(lines[first + 1].text):
+        return lines
+    text = lines[first].text.strip()
+    is_title = len(lines[first + 1].text.rstrip()) >= len(text) and not text.startswith("#")
+    if RULE.match(text) or not is_title or text.lower() in _KINDS:
+        return lines
+    title = TextLine(f"# {inline(text)}", lines[first].at)
+    return [*lines[:first], title, TextLine("", lines[first + 1].at), *lines[first + 2 :]]
 
 
 def _below_front_matter(texts: Sequence[str]) -> int:

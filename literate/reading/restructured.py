@@ -54,7 +54,7 @@ _OPTION = re.compile(r"\s*:[\w-]+:(\s|$)")
 _CITATION = re.compile(r"\s*\.\. +\[(?P<mark>[^\]]+)\]\s+(?P<said>.*)$")
 _TARGET = re.compile(r"\s*(?:\.\. +_(?P<name>[^:`]+|`[^`]+`)|__):\s*(?P<address>\S*)\s*$")
 _BORDER = re.compile(r"\s*(?:={2,}(?:\s+={2,})+|\+(?:[-=]+\+)+)\s*$")
-_RULE = re.compile(r"([=\-~^\"'*+#.:_])\1{2,}\s*$")
+RULE = re.compile(r"([=\-~^\"'*+#.:_])\1{2,}\s*$")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+\S")
 _ANSWERED = re.compile(r">>>(\s|$)")
 
@@ -445,14 +445,14 @@ def _title(lines: Sequence[TextLine], at: int) -> _Made:
     r"""
     A title between two lines, or above one that Markdown doesn't know.
     """
-    is_over = bool(_RULE.match(lines[at].text))
+    is_over = bool(RULE.match(lines[at].text))
     title = at + is_over
     below = title + 1
     if below >= len(lines) or lines[title].is_blank or lines[title].indent > is_over:
         return None
-    match = _RULE.match(lines[below].text)
+    match = RULE.match(lines[below].text)
     text = lines[title].text.strip()
-    if match is None or _RULE.match(text) or len(lines[below].text.rstrip()) < len(text):
+    if match is None or RULE.match(text) or len(lines[below].text.rstrip()) < len(text):
         return None
     if is_over and lines[at].text.strip() != lines[below].text.strip():
         return None

@@ -9,7 +9,7 @@ the page sets them side by side. The rows of a file, put together, are the file.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -124,11 +124,13 @@ def _row(source: Source, lines: list[Line]) -> Row:
     note = None
     if first.kind == "comment":
         texts = [line.text for line in lines if line.kind == "comment"]
-        note = _note("comment", first.number, tuple(map(uncommented, texts)))
+        uncovered = tuple(map(uncommented, texts))
+        lists = nested([TextLine(text, at) for at, text in enumerate(uncovered)])
+        note = _note("comment", first.number, uncovered, lists)
     elif docstring is not None:
         note = _docstring_note(docstring)
     elif module is not None and first.number <= module.first <= lines[-1].number:
-        note = _docstring_note(module)
+        note = _docstring_note(module, is_module=True)
     here = range(first.number, lines[-1].number + 1)
     begins = tuple(one for one in source.definitions if one.line in here)
     return Row(note, tuple(lines), documents, within, begins)
@@ -153,7 +155,7 @@ def uncommented(text: str) -> str:
     return _BANNER.sub("", inner)
 
 
-def _docstring_note(docstring: Docstring) -> Note:
+def _docstring_note(docstring: Docstring, is_module: bool = False) -> Note:
     r"""
     The first line stands behind the quotes; the indentation of the others is that of the code. What
     is written in [another style](docstrings.py) becomes Markdown.
@@ -161,14 +163,18 @@ def _docstring_note(docstring: Docstring) -> Note:
     first, *others = docstring.shown.expandtabs().split("\n")
     indent = min((_indent(line) for line in others if line.strip()), default=0)
     texts = (first.strip(), *(line[indent:].rstrip() for line in others))
-    return _note("docstring", docstring.first, texts)
+    return _note("docstring", docstring.first, texts, as_markdown(texts, is_module))
 
 
-def _note(kind: Literal["docstring", "comment"], first: int, texts: tuple[str, ...]) -> Note:
-    if kind == "docstring":
-        lines = as_markdown(texts)
-    else:
-        lines = nested([TextLine(text, at) for at, text in enumerate(texts)])
+def _note(
+    kind: Literal["docstring", "comment"],
+    first: int,
+    texts: tuple[str, ...],
+    lines: Sequence[TextLine],
+) -> Note:
+    r"""
+    A note whose `texts` have become the `lines`, if they have.
+    """
     shown = tuple(line.text for line in lines)
     numbers = () if shown == texts else tuple(first + line.at for line in lines)
     return Note(kind, first, shown, numbers)

@@ -227,3 +227,20 @@ def test_no_note_of_ours_is_taken_for_another_style() -> None:
         if row.note and any(text.startswith(("**Arg", "**Ret", "**Par")) for text in row.note.texts)
     ]
     assert changed == []
+
+
+@pytest.mark.parametrize(
+    ("docstring", "title"),
+    [
+        ("requests.api\n~~~~~~~~~~~~\n\nThe API.", "# requests.api"),
+        ("\nA ``package``\n-------------\nText.", "# A ``package``"),
+        ("Notes\n-----\nNo title.", "**Notes**"),
+        ("A sentence that\n---\nis longer", "A sentence that"),
+        ("No title.\n\nLater\n~~~~~\n", "No title."),
+    ],
+)
+def test_what_the_docstring_of_a_module_begins_with_and_underlines_is_its_title(
+    docstring: str, title: str
+) -> None:
+    lines = as_markdown(docstring.split("\n"), is_module=True)
+    assert next(line.text for line in lines if not line.is_blank) == title
