@@ -16,7 +16,7 @@ is not found.
 
 import ast
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from literate.problems import LiterateError, Problem
@@ -264,11 +264,13 @@ class _Package:
 
     def look_inside(self, piece: Piece) -> None:
         r"""
-        Keeps the outside modules that are imported inside a piece. Those of the package can't be:
-        the copy would have to change the inside.
+        Keeps the outside modules that are imported inside a piece, but for those that it can do
+        without. Those of the package can't be: the copy would have to change the inside.
         """
         imported: list[tuple[str, int]] = []
-        for node in (node for statement in piece.statements for node in ast.walk(statement)):
+        nodes = [node for statement in piece.statements for node in ast.walk(statement)]
+        spared = {line for node in nodes if isinstance(node, ast.Try) for line in _tried(node)}
+        for node in nodes:
             match node:
                 case ast.Import():
                     imported += [(alias.name, node.lineno) for alias in node.names]
@@ -284,7 +286,7 @@ class _Package:
                     "import it at the top of the file."
                 )
                 raise self.error(piece.module, line, sentence)
-        self.outside[piece] = {name for name, _ in imported}
+        self.outside[piece] = {name for name, line in imported if line not in spared}
 
     def check_call(self, piece: Piece, call: ast.Call) -> None:
         r"""
@@ -370,3 +372,18 @@ def _merged(meanings: Iterable[Found]) -> list[Import]:
         dotted = "" if statement.name or statement.alias else statement.module
         kept.setdefault((statement.binds, statement.means, dotted), statement)
     return sorted(kept.values())
+
+
+def _tried(node: ast.Try) -> Iterator[int]:
+    r"""
+    The lines of imports that may fail: who catches the error does without.
+    """
+    caught = {
+        name.id
+        for handler in node.handlers
+        for name in ast.walk(handler.type or ast.Name("ImportError"))
+        if isinstance(name, ast.Name)
+    }
+    if caught & {"ImportError", "ModuleNotFoundError", "Exception"}:
+        for statement in node.body:
+            yield from range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)

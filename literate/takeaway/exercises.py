@@ -415,9 +415,14 @@ def judge_runs() -> str:
     return without(ast.get_source_segment(text, judge) or "", "docstring").rstrip()
 
 
-def _node(text: str, name: str) -> ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef:
-    (definition,) = (each for each in _parsed(text).definitions if each.name == name)
-    return definition.node
+def _node(
+    text: str, name: str, line: int = 0
+) -> ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef:
+    r"""
+    The definition of a name; of a property and its setter, the one with the line.
+    """
+    named = (each for each in _parsed(text).definitions if each.name == name)
+    return next(each.node for each in named if not line or each.first <= line <= each.last)
 
 
 def cells(pieces: Iterable[Piece], asked: Sequence[Asked], path: str) -> Iterator[Cell]:
@@ -437,7 +442,7 @@ def cells(pieces: Iterable[Piece], asked: Sequence[Asked], path: str) -> Iterato
 
 
 def _cells_of(text: str, exercise: Exercise, number: int) -> Iterator[Cell]:
-    function = _node(text, exercise.of)
+    function = _node(text, exercise.of, exercise.first)
     name, above = exercise.of.rpartition(".")[2], first_line(function) - 1
     lines = exercise.lines(text, exercise.asked)
     # The other statement may have more lines, or fewer.

@@ -56,6 +56,9 @@ def judge_runs(
 
     plain = bool, int, float, complex, str, bytes, type(None)
 
+    class Kind(str):
+        __repr__ = str.__str__
+
     def is_array(value: "Any") -> bool:
         return hasattr(value, "shape") and hasattr(value, "dtype") and hasattr(value, "tolist")
 
@@ -76,12 +79,14 @@ def judge_runs(
                 inside = sorted(value.items(), key=lambda item: repr(item[0]))
             elif isinstance(value, (set, frozenset)):
                 inside = enumerate(sorted(value, key=repr))
+            yield name, Kind(f"a {type(value).__name__}")
             yield f"the length of {name}", len(value)
             for key, part in inside:
                 yield from parts(f"{name}[{key!r}]", part, own, (*around, id(value)))
         elif type(value).__module__.partition(".")[0] == own:
             slots = [one for each in type(value).__mro__ for one in getattr(each, "__slots__", ())]
             held = {one: getattr(value, one) for one in slots if hasattr(value, one)}
+            yield name, Kind(f"a {type(value).__name__}")
             for key, part in (held | getattr(value, "__dict__", {})).items():
                 yield from parts(f"{name}.{key}", part, own, (*around, id(value)))
         elif not repr(value).startswith("<"):

@@ -218,7 +218,7 @@ class Program:
             self.sources.begin("", edited)
             reset()
             module = importlib.import_module(module_name(path))
-            function = inspect.unwrap(operator.attrgetter(asked["of"])(module))
+            function = function_of(operator.attrgetter(asked["of"])(module))
             return function.__code__, module.example
 
         return make
@@ -253,6 +253,16 @@ class Program:
         The tensors of the last run are given back.
         """
         gc.collect()
+
+
+def function_of(thing: Any) -> Any:
+    r"""
+    ## The function that is run
+
+    That of a property, of a class method, or of what a decorator has made.
+    """
+    held = (getattr(thing, name, None) for name in ("fget", "func", "__func__"))
+    return inspect.unwrap(next(filter(None, held), thing))
 
 
 def compiled(text: str, file: str) -> CodeType:

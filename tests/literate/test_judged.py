@@ -76,16 +76,26 @@ def judged_in_the_notebook(
             "Not yet: what the example returns[0].cards[0] is -5, and the lesson's 1.\n",
         ),
         (
+            *("insertion", 0, "self.cards = (*self.cards, card)"),
+            "Not yet: what the example returns[0].cards is a tuple, and the lesson's a list.\n",
+        ),
+        (
             *("insertion", 0, "self.cards = [card]"),
             "Not yet: the length of what the example returns[0].cards is 1, and the lesson's 5.\n",
         ),
         (
             *("insertion", 0, "self.cards.insert(place, card); print(card)"),
-            "Not yet: what the example prints is '5\\n2\\n4\\n2\\n1\\n1\\n2\\n3\\n', and the "
-            "lesson's ''.\n",
+            "Not yet: what the example prints is '5\\n2\\n4\\n2\\n1\\n1\\n2\\n3\\n5 3 None\\n', "
+            "and the lesson's '5 3 None\\n'.\n",
         ),
         ("insertion", 1, "", STILL),
         ("insertion", 1, "place = sum(1 for _ in self.cards)", RIGHT),
+        ("insertion", 2, "Hand.take(hand, card)", RIGHT),
+        ("insertion", 3, "return max(self.cards, default=None)", RIGHT),
+        (
+            *("insertion", 3, "return self.cards[0] if self.cards else None"),
+            "Not yet. This is a known mistake: it is the smallest.\n",
+        ),
         ("steps", 0, "return np.divide(looks(sizes, seed), sizes)", RIGHT),
         (
             *("steps", 0, "return looks(sizes, seed)"),
@@ -118,7 +128,7 @@ IN_THE_PAGE = """
 import json, sys
 sys.modules["torch"] = None
 from page_runner.edit.running import Program
-program = Program(sys.argv[1], ["sorting"], print, print)
+program = Program(sys.argv[1], ["sorting"], str, str)
 path, texts, exercise = json.load(sys.stdin)
 judged = [json.loads(program.judge(path, json.dumps({path: text}), exercise)) for text in texts]
 print(json.dumps([judged, json.loads(program.run(path, "{}"))["lines"]]))
@@ -150,8 +160,10 @@ def test_the_page_judges_without_pytorch_and_tells_what_each_line_binds(project:
     assert [[one.partition(":")[0] for one in each] for each in said] == [
         ["Right", *["Not yet. This is a known mistake"] * 2],
         ["Right", "Not yet. The bug is still there.", "Not yet. This is a known mistake"],
+        ["Right", "Not yet. This is a known mistake"],
+        ["Right", "Not yet. This is a known mistake"],
     ]
-    hand = (PROJECT / CARDS).read_text().split("\n").index("    hand = Hand()") + 1
+    hand = (PROJECT / CARDS).read_text().split("\n").index("        hand = cls()") + 1
     ((name, shape, kind, calls, times),) = lines[str(hand)]
     assert (name, shape, kind, times) == ("hand", None, "Hand", 3)
     assert calls[0][1] == ["Hand(cards=[], looked_at=0)"]
@@ -160,7 +172,10 @@ def test_the_page_judges_without_pytorch_and_tells_what_each_line_binds(project:
 def test_a_page_has_an_editor_if_a_browser_has_what_it_imports(project: Path) -> None:
     site = project / "site"
     cards = (site / "insertion/index.html").read_text()
-    assert 'data-exercises="write Hand.take, mend Hand.take"' in cards
+    assert (
+        'data-exercises="write Hand.take, mend Hand.take, write Hand.of, write Hand.largest"'
+        in cards
+    )
     # Its array needs NumPy, which no browser gets; its notebook has it.
     steps = (site / "steps/index.html").read_text()
     assert "data-edit" not in steps
@@ -195,7 +210,7 @@ line = "while place"
 wrong = {}
 [["sorting/insertion.py"]]
 of = "sort"
-line = "hand = Card"
+line = "return Card"
 wrong = {}
 [["sorting/luck.py"]]
 of = "draw"
@@ -245,7 +260,7 @@ def test_an_author_is_told_of_each_exercise_that_judges_wrongly(tmp_path: Path) 
         (13, "`while place` begins a block; an exercise is about a statement without one."),
         (
             *(17, "`sort` in sorting/insertion.py doesn't have once a line that begins "),
-            "`hand = Card`.",
+            "`return Card`.",
         ),
         (21, "the page's own line is refused: what it returns is b"),
         (23, "nothing judges it: sorting/__init__.py has no function `example` that calls `draw`."),

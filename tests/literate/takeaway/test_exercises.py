@@ -95,7 +95,7 @@ def notebook(folder: Path, holes: str = HOLES) -> list[str]:
         (0, "y.t() * 2, y.sum(0)", f"{NO} has the shape [2, 3], and the lesson's [3, 2].\n"),
         (0, "(y * 2).double(), 0", f"{NO} is torch.float64, and the lesson's torch.float32.\n"),
         (0, "None, 0", f"{NO} is None, and the lesson's a tensor of the shape [3, 2].\n"),
-        (0, "(y, y), 0", "Not yet: something is missing in the results, or there is too much.\n"),
+        (0, "(y, y), 0", f"{NO} is a tuple, and the lesson's a tensor of the shape [3, 2].\n"),
         (
             *(0, "y * self.factors, 0"),
             "With your line the example stops. AttributeError: 'Layer' object has no attribute "

@@ -33,6 +33,19 @@ class Hand:
         self.looked_at += len(self.cards) - place
         self.cards.insert(place, card)
 
+    @property
+    def largest(self) -> int | None:
+        """The card at the right end, if there is one."""
+        return self.cards[-1] if self.cards else None
+
+    @classmethod
+    def of(cls, *cards: int) -> "Hand":
+        """Take several cards."""
+        hand = cls()
+        for card in cards:
+            hand.take(card)
+        return hand
+
 
 def sort(cards: list[int]) -> Hand:
     """Sort cards.
@@ -43,14 +56,13 @@ def sort(cards: list[int]) -> Hand:
     Returns:
         The hand with all of them.
     """
-    hand = Hand()
-    for card in cards:
-        hand.take(card)
-    return hand
+    return Hand.of(*cards)
 
 
 def example() -> list[Hand]:
     """
     ## Three hands
     """
-    return [sort([5, 2, 4, 2, 1]), sort([1, 2, 3]), sort([])]
+    hands = [sort([5, 2, 4, 2, 1]), sort([1, 2, 3]), sort([])]
+    print(*(hand.largest for hand in hands))
+    return hands
