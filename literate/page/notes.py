@@ -42,6 +42,10 @@ MOST_DEPTH = 3
 # The contents of a page fit beside it.
 MOST_ENTRIES = 12
 
+# What stands before the names that an item of a list explains, and between them.
+_ITEM = re.compile(r"(?:^|\n)[ >]*[*+-] +\**$")
+_LOWER = re.compile(r"[a-z_]\w*")
+_AND = (", ", " and ", ", and ", " or ", " / ")
 _DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
 _IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
 # A remark that nobody should read.
@@ -236,9 +240,17 @@ class Notes:
             yield f"\n\n{CODE.part(block.level, name, words, label)}\n\n"
             begin = block.last
         rest = note.part(begin) if begin else note
-        of_headings = {line for block in rest.parsed.headings for line in _lines(rest, block)}
+        plain = {line for block in rest.parsed.headings for line in _lines(rest, block)}
+        before = "\n"
+        is_listed = False
         for span in rest.parsed.spans:
-            yield self._span(span, row, leads and span.line not in of_headings)
+            # What a list explains: an argument, even where a method has its name.
+            is_listed = _ITEM.search(before) is not None or (is_listed and before in _AND)
+            is_bare = _LOWER.fullmatch(span.content) is not None
+            is_argument = is_listed and is_bare and row.documents is not None
+            yield self._span(span, row, leads and span.line not in plain and not is_argument)
+            if span.kind == "text":
+                before = span.text
 
     def _elsewhere(self, exhibited: exhibit.Exhibit) -> str:
         assert self.excerpts is not None

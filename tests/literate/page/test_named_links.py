@@ -40,12 +40,16 @@ class Hand:
         ### To take a card
 
         Of `my_card` and `take`. A wrong one is a `ValueError`.
+
+        * `sort`, `tell`: arguments that are passed on
+        * `tell()` and `Hand` are not, and `sort` isn't
         """
         # What `sort` does with `my_card`, `len` and `numpy.sum`.
         return len(sorted([my_card]))
 
 
 def sort(cards): return sorted(cards)
+def tell(): pass
 ''',
 }
 SOURCES = {path: parse(text, path) for path, text in FILES.items()}
@@ -79,6 +83,10 @@ def test_a_name_is_a_link_where_it_is_said_first() -> None:
         ("self.take", "#Hand.take"),
         ("Hand.take", "#Hand.take"),
         ("ValueError", f"{PYTHON}exceptions.html#ValueError"),
+        # What an item of a list explains is an argument.
+        ("tell()", "#tell"),
+        ("Hand", "#Hand"),
+        ("sort", "#sort"),
         ("sort", "#sort"),
         ("len", f"{PYTHON}functions.html#len"),
     ]
