@@ -14,7 +14,7 @@ one without an example, nothing can judge; that is said by [the exercises](exerc
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from literate.problems import LiterateError, Problem
 from literate.python.statements import module_name
 from literate.reading.source import Source
 from literate.settings import Settings
-from literate.takeaway import exercises
+from literate.takeaway import assembly, exercises
 from literate.takeaway.exercises import Asked
 
 PROGRAM = Path(__file__).with_name("judging_run.py")
@@ -42,6 +42,9 @@ STILL = "Not yet. The bug is still there."
 
 # What was said of the page's own text, which has no name, and of each mistake.
 Said = Mapping[str, str]
+
+# An exercise as its file has it, and as the editor is told.
+Told = tuple[Asked, Mapping[str, Any]]
 
 
 def problems(
@@ -61,27 +64,36 @@ def problems(
     child = Child(root, PROGRAM)
     try:
         for source in sources:
-            asked = exercises.exercises(settings, source.path)
-            if asked and exercises.is_judged(settings, source):
-                yield from _of_page(settings, source, asked, store, child, report, seconds)
+            told = _told(settings, source)
+            if told and exercises.is_judged(settings, source):
+                yield from _of_page(source, told, store, child, report, seconds)
     finally:
         child.stop()
 
 
+def _told(settings: Settings, source: Source) -> list[Told]:
+    r"""
+    The exercises of a page, each with what its editor is told. That one doesn't fit the page is
+    said already.
+    """
+    told: list[Told] = []
+    for one in exercises.exercises(settings, source.path):
+        with suppress(LiterateError):
+            told.append((one, exercises.told_to_editor(source, one)))
+    with suppress(LiterateError):
+        shuffled = assembly.told(settings, source)
+        told += zip(exercises.to_assemble(settings, source.path), shuffled, strict=True)
+    return told
+
+
 def _of_page(
-    settings: Settings,
     source: Source,
-    asked: Iterable[Asked],
+    told: Sequence[Told],
     store: Store,
     child: Child,
     report: Callable[[str], None],
     seconds: float,
 ) -> Iterator[Problem]:
-    told: list[tuple[Asked, dict[str, Any]]] = []
-    for one in asked:
-        # That it doesn't fit the page is said already.
-        with suppress(LiterateError):
-            told.append((one, exercises.told_to_editor(source, one)))
     module = module_name(source.path)
     key = store.key(module, json.dumps([source.text, [exercise for _, exercise in told]]))
     said = store.load(module, key)

@@ -12,7 +12,8 @@ import pytest
 
 from literate.reading.source import read
 from literate.settings import load
-from literate.takeaway.exercises import exercises, for_page, located
+from literate.takeaway.assembly import for_page
+from literate.takeaway.exercises import exercises, located
 from tests.literate.projects import KATEX, ROOT, run, succeed, write
 from tests.test_exercises import RIGHT, STILL, UNSOLVED, execute
 
