@@ -53,6 +53,8 @@ SKIPPED = (
     "#@title Is the line right?",
     "#@title Is the bug gone?",
 )
+# What the cells that are left out leave behind: the form asks whether they were run.
+BEFORE = {"__name__": "__main__", "set_up_notebook": None}
 
 
 def trains(path: Path) -> bool:
@@ -73,16 +75,23 @@ def cells(path: Path) -> list[Any]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+def is_run(cell: Any) -> bool:
+    r"""Whether a cell is code that needs no numbers. What draws them is to play with."""
+    if cell.cell_type != "code" or cell.source.startswith(SKIPPED):
+        return False
+    return "\nlook_inside(" not in cell.source
+
+
 def run(
     path: Path, form: Mapping[str, object], card: Card = T4, text: str | None = None
 ) -> tuple[Counts, dict[str, Any]]:
     r"""The counts of a notebook with these values in its form, and the names that it has bound."""
     notebook = fill_in(path.read_text(encoding="utf-8"), form)
-    names: dict[str, Any] = {"__name__": "__main__"}
+    names: dict[str, Any] = dict(BEFORE)
     matplotlib.use("Agg")
     with fake_gpu(card) as counts:
         for cell in notebook.cells:
-            if cell.cell_type == "code" and not cell.source.startswith(SKIPPED):
+            if is_run(cell):
                 exec(compile(cell.source, path.name, "exec"), names)
                 _shorten(names, counts, text)
     matplotlib.pyplot.close("all")
@@ -159,12 +168,12 @@ def times_of_steps() -> Iterator[dict[int, list[float]]]:
 def timed(path: Path) -> float:
     r"""Minutes on this machine, without a GPU."""
     notebook = fill_in(path.read_text(encoding="utf-8"), {"steps": TIMED_STEPS})
-    names: dict[str, Any] = {"__name__": "__main__"}
+    names: dict[str, Any] = dict(BEFORE)
     matplotlib.use("Agg")
     began = time.monotonic()
     with times_of_steps() as times:
         for cell in notebook.cells:
-            if cell.cell_type == "code" and not cell.source.startswith(SKIPPED):
+            if is_run(cell):
                 exec(compile(cell.source, path.name, "exec"), names)
                 if "read_text" in names:
                     names["read_text"] = lambda corpus: tiny_shakespeare()
