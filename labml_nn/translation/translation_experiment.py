@@ -270,7 +270,7 @@ def example(heads: int = 5, n_pairs: int = 3, d_ff: int = 7) -> tuple[Tensor, Te
         Both hyphens and the end, which are always at the same places, and the second digit: after 1
         comes 9, and after 2 comes 0. Everything else it can only guess.
 
-    ??? question "`looked_at(model, \"March 5, 1987\")`: which column has the 7 of the year?"
+    ??? question "`looked_at` gets “March 5, 1987”. Which column has the 7 of the year?"
         Column 13. Column 0 is the start, and the source has 13 characters. The end is column 14.
     """
     # One layer on each side, which is enough for the shapes.

@@ -256,7 +256,7 @@ def step_of(here: list[Step], later: Step | None, path: str, links: Links) -> St
         course=address(here[0].course),
         boxes=tuple((step.number, f"#{step.anchor}" if step.anchor else "") for step in here),
         programs=tuple(
-            (step.number, address(step.course, f"step-{step.number}"))
+            (step.number, address(step.course, f"program-{step.number}"))
             for step in here
             if step.program
         ),

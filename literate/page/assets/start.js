@@ -22,6 +22,14 @@ if (firstStep && !isFile) {
   import("./review.js").then(({ start }) => start(again));
 }
 
+// A link to what a program changes arrives where that is open.
+function openProgram() {
+  const program = document.getElementById(location.hash.slice(1));
+  if (program instanceof HTMLDetailsElement) program.open = true;
+}
+openProgram();
+addEventListener("hashchange", openProgram);
+
 // ## What shape is this?
 
 // The questions are at the end of a page with shapes.
