@@ -89,10 +89,11 @@ class Excerpts:
 
     def _rows(
         self, source: Source, definition: Definition, path: str, links: Links
-    ) -> list[tuple[str, str]]:
+    ) -> list[tuple[int, str, str]]:
         r"""
-        The rows inside a definition, each with its note and its code. Its head, its docstring and
-        checks of arguments are left out: they are no part of the idea.
+        The rows inside a definition: the number of its first line, its note and its code. The head
+        of the definition, its docstring and checks of arguments are left out: they are no part of
+        the idea.
         """
         measurement = self.measurements.get(source.path)
         here = replace(links, shown_on=links.uri(path))
@@ -101,7 +102,7 @@ class Excerpts:
         code = Listing(source, here, self.references, measurement)
         page = links.address(path, source.path, "")
         return [
-            (notes.markdown(row.note, row), code.of(row, page=page))
+            (row.code[0].number, notes.markdown(row.note, row), code.of(row, page=page))
             for row in rows(source)
             if row.note and row.note.kind == "comment"
             if any(definition.first <= line.number <= definition.last for line in row.code)
