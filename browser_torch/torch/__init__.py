@@ -213,20 +213,6 @@ def compile(model: Any = None, **options: Any) -> Any:
     return model if model is not None else lambda function: function
 
 
-def save(obj: Any, f: Any, **options: Any) -> NoReturn:
-    r"""There are no files to keep."""
-    raise NotImplementedError(
-        "torch.save is not in the browser's torch: use state_dict() and keep it in a variable."
-    )
-
-
-def load(f: Any, **options: Any) -> NoReturn:
-    r"""There are no files."""
-    raise NotImplementedError(
-        "torch.load is not in the browser's torch: use load_state_dict() of a variable."
-    )
-
-
 from torch import (
     amp,
     autograd,
@@ -243,6 +229,7 @@ from torch import (
 )
 from torch.amp import autocast
 from torch.linalg import cholesky, cholesky_inverse
+from torch.serialization import load, save
 
 inverse, det, svd = linalg.inv, linalg.det, linalg.svd_of_torch
 

@@ -16,7 +16,6 @@ LINES = {
     "torch.nn.functional.softmux": "use softmax.",
     "torch.ones(2).nanmedian": "use median.",
     "torch.optim.LBFGS": "use other functions that are there: dir() lists them.",
-    "torch.save({}, 'x')": "use state_dict() and keep it in a variable.",
     "torch.nn.init.orthogonal_(torch.ones(2, 2))": "use nn.init.xavier_uniform_.",
 }
 

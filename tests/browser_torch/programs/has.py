@@ -1,10 +1,12 @@
 r"""Which names this world has, and with which keywords: ANSWER USES, a pickled list of both."""
 
+import ast
 import importlib
 import inspect
 import pickle
 import re
 import sys
+import textwrap
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import torch
 
 MISSING = object()
+HERE = str(Path(__file__).parents[3] / "browser_torch")
 
 
 def value_of(name: str) -> Any:
@@ -51,10 +54,25 @@ def takes(value: Any, keywords: tuple[str, ...]) -> bool:
     return {*keywords} <= named | {*getattr(value, "also_takes", ())}
 
 
+def refuses(value: Any) -> bool:
+    r"""Whether a function of the stand-in does nothing but say what to use instead of it."""
+    if not inspect.isfunction(value) or not value.__code__.co_filename.startswith(HERE):
+        return False
+    try:
+        defined = ast.parse(textwrap.dedent(inspect.getsource(value))).body[0]
+    except SyntaxError:
+        # A function within an expression.
+        return False
+    body = defined.body if isinstance(defined, ast.FunctionDef) else []
+    return len(body) == 2 and isinstance(body[1], ast.Raise) and "browser" in ast.dump(body[1])
+
+
 def has(name: str, keywords: tuple[str, ...] | None) -> bool:
     r"""Whether a use of a name can run: a call with keywords, or the name alone."""
     value = value_of(name)
-    return value is not MISSING and (not keywords or takes(value, keywords))
+    if value is MISSING or refuses(value):
+        return False
+    return not keywords or takes(value, keywords)
 
 
 if __name__ == "__main__":
