@@ -5,8 +5,10 @@ summary: Five ways to mix up axes without an error, because the numbers of eleme
 ---
 
 A tensor is a row of numbers with a shape on top. `view` and `reshape` put another shape on the same
-row, and never complain as long as the product of the axes is the same. So these mistakes give
-results of the right shape, and a test that looks at shapes only passes.
+row, and don't complain as long as the numbers of elements agree. Take two positions with four
+features each, 0 1 2 3 and 4 5 6 7, and two heads. Head 0 should get 0 1 of the first position and
+4 5 of the second. A view of the right shape gives it 0 1 and 2 3, both of the first. Results of
+these mistakes have the right shape, and a test of shapes passes.
 
 [Printed and honest loss of these mistakes; the line is the right
 model](../../../results/mistakes.json#figures.axes)
@@ -33,7 +35,8 @@ class SoftmaxOverQueries(Mistake):
     [diffusion
     model](https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/146),
     whose author called it a big bug. The reader who found it saw no difference in the quality of
-    images: without a mask there is no future to leak.
+    images. An image has no future to leak. Why nothing else was lost, the author could only
+    guess.
     """
 
     # The last axis is that of the keys, the one before it that of the queries.
@@ -65,9 +68,9 @@ class ViewForSplit(Mistake):
     r"""
     ## A view instead of a transpose
 
-    The most dangerous line of the museum. It has the right shape at once, and its rows are cut
-    elsewhere: what is called a head is a stretch of positions, and what is called a position is a
-    piece of one. The causal mask then hides the wrong things.
+    One call in place of two, with the right shape at once. But the rows are cut elsewhere: what is
+    called a head is a stretch of positions, and what is called a position is a piece of one. The
+    causal mask then hides the wrong things.
 
     Somebody who trained nanoGPT's small model [reported a loss of
     1.2164](https://github.com/karpathy/nanoGPT/issues/234), where others get 1.47. Nobody found out

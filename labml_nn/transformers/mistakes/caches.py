@@ -6,7 +6,9 @@ summary: Three wrong lines that no training runs, and one that trains as well as
 
 A cache is used when a model writes, and never when it is trained. So with a mistake in it all
 losses are right, and the model writes nonsense: from the second token on, or after a long prompt,
-or in the middle of a chat. Other exhibits with a cache are on the page about [numbers and
+or in the middle of a chat. Take a prompt of five tokens, at positions 0 to 4. The new tokens are at
+5, 6 and 7. An offset that grows by the prompt each time puts them at 5, 10 and 15. A shortcut for
+single tokens puts all three at 0. Other exhibits with a cache are on the page about [numbers and
 decoding](decoding.py).
 
 [How far each position is off with a cache, after a prompt of five
@@ -215,13 +217,14 @@ def example(
         When several tokens come at once and there is a past: in a chat that goes on, and in
         speculative decoding.
 
-    ??? question "Without a cache all is well; with it, only the first new token. What next?"
-        Look at what changes between the first and the second call: the offset, and what was put
-        into the cache.
+    ??? question "With a cache the first new token is right, and no later one. Where do you look?"
+        At what changes between the first and the second call: the offset, and what was put into the
+        cache.
 
     ??? question "New keys and values are put *before* those of the cache. How do you notice?"
-        Only several new tokens at once: their mask then hides the wrong keys. A single token sees
-        all keys, and a weighted mean doesn't depend on their order. (The keys were turned before.)
+        Read several new tokens at once: their mask then hides the wrong keys. With a single token
+        you don't notice. It sees all keys, each turned by its own position already, and a weighted
+        mean doesn't depend on their order.
     """
     # The parts of the text, in the order in which they are read.
     # (Turning needs heads of an even width.)

@@ -5,8 +5,10 @@ summary: Four wrong lines that training doesn't show, and four surprises of PyTo
 ---
 
 Training is right, its loss is right, and the model is wrong all the same: in a sequence of padding,
-where numbers have 16 bits, or where a model writes with a cache. The last part of this page shows
-what PyTorch itself does; a test asserts each of these.
+where numbers have 16 bits, or where a model writes with a cache. A hidden key gets the score
+−10,000, and a real one has −15,000: the softmax gives the hidden key all of the weight. Five keys
+are in a cache, and `is_causal` shows a new query the first of them alone. The last part of this
+page shows what PyTorch itself does; a test asserts each of these.
 
 [How far decoding is from the whole, position by
 position](../../../results/mistakes.json#figures.decoding)
@@ -25,9 +27,10 @@ class EmptyRows(Mistake):
     ## Rows with nothing in them
 
     The line that everybody writes. For a query that may look nowhere, in a sequence of padding, the
-    softmax is 0/0. One such row in a batch is enough: its gradient goes into the shared
-    projections, and the next step makes everything NaN. PyTorch's own attention has [had
-    this](https://github.com/pytorch/pytorch/issues/41508) since 2020.
+    softmax is 0/0. One such row in a batch is enough, even if the loss leaves that sequence out: in
+    the backward pass its gradient of zero is multiplied by NaN, and zero times NaN is NaN. It goes
+    into the shared projections, and the next step makes everything NaN. PyTorch's own attention has
+    [had this](https://github.com/pytorch/pytorch/issues/41508) since 2020.
 
     Without padding nothing happens, so [the test](../../../wrongline/properties.py#padding_hides)
     needs an attention that takes a mask.
@@ -45,8 +48,12 @@ class StrictMask(Mistake):
     ## A strict mask
 
     “Before” is taken to mean *before*, and a position doesn't see itself. The first one then sees
-    nothing at all. Our attention lets it take nothing, so training goes on. With the line above,
-    the loss is NaN from the first step on. A well-known [post about
+    nothing at all. Our attention lets it take nothing, so training goes on. It costs nothing: the
+    printed loss is [2.087](../../../results/mistakes.json#tables.mistakes.StrictMask.printed), and
+    the right one
+    [2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed). (Our guess is
+    the residual, which hands each position its own vector anyway.) With the line above, the loss is
+    NaN from the first step on. A well-known [post about
     transformers](https://github.com/pbloem/former/issues/10) had it, and its code hadn't.
     """
 

@@ -5,8 +5,8 @@ summary: Each of 22 mistakes is trained, and its printed loss compared with the 
 ---
 
 Each mistake takes its line's place in the [right model](right_model.py), and is trained like it:
-four layers, four heads, a width of 128, a context of 64 characters, 600 steps, which take about
-half a minute on one core. Then there are two losses:
+four layers, four heads, a width of 128, a context of 64 characters, 600 steps, which take a minute
+or two on one core. Then there are two losses:
 
 * The **printed** one is what a training would report: teacher-forced, over all of the validation
   text, with whatever is wrong.
@@ -23,7 +23,8 @@ and only [a comparison](../../../wrongline/comparison.py) finds this one.
 [What each mistake does](../../../results/mistakes.json#tables.mistakes)
 
 The honest loss is of some predictions only, which happen to be a little easier. The gap, honest
-minus printed, is of the very same predictions, and zero where nothing leaks.
+minus printed, is of the very same predictions. A leak makes it large, and so do targets or a loss
+that measure something else than what the model does. In the right model it is zero.
 """
 
 from dataclasses import dataclass

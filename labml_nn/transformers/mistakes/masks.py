@@ -6,7 +6,15 @@ summary: Six ways for the future to leak, most of which make the loss look wonde
 
 A language model that sees its own answers need not learn anything else. So the printed losses of
 this page are *better* than the right model's, all but one, and some are near zero. When the model
-writes, there is no future to look up, and out comes gibberish.
+writes, there is no future to look up, and out comes gibberish. A row is a query, and 1 means that
+it sees the key:
+
+```
+right      off by one   inverted
+1 0 0      1 1 0        0 1 1
+1 1 0      1 1 1        0 0 1
+1 1 1      1 1 1        0 0 0
+```
 
 [Printed and honest loss of these mistakes; the line is the right
 model](../../../results/mistakes.json#figures.masks)

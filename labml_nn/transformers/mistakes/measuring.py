@@ -9,9 +9,11 @@ The model is right, and so is its training. What is wrong is how it is measured.
 had reached, until somebody [added the probabilities
 up](https://github.com/openai/parameter-golf/pull/886): they came to 277, not to 1.
 
-A model that predicts must spread one unit of probability over all tokens that *could* come. So put
-each of them in the last place in turn, and add up what the score says of it. The
-[sum](measuring.py#sum_of_all) is one, or the score is none. It needs no look into the program.
+A model that predicts must spread one unit of probability over all tokens that *could* come: 0.5,
+0.3 and 0.2, say. Mix it half and half with a table that says 1 to each, and it is 0.75, 0.65 and
+0.6. The loss of the first falls from 0.69 to 0.29, and the sum is 2. So put each token in the last
+place in turn, and add up what the score says of it. If the [sum](measuring.py#sum_of_all) isn't
+one, the score is no loss of a model. You needn't look into the program.
 
 [Printed and honest loss, means of three seeds; the line is the right
 measurement](../../../results/rooms.json#figures.measuring)
@@ -77,7 +79,7 @@ class RightScore:
         r"""
         ### The loss of each token
 
-        Of windows, each with one token more than the result has losses.
+        Each of `windows` has one token more than the result has losses.
         """
         # A list that grows, window by window.
         self.losses: list[Tensor] = []
@@ -93,11 +95,12 @@ class SeenTwice(Mistake):
     ## A text that was in the training
 
     Texts of the web come in copies, and held-out text is often in the training text as well, once
-    [all of it](https://github.com/ai-forever/ru-gpts/issues/23). A model that has seen it needs no
-    understanding. Here all of it was seen, among much other text: the loss is
+    [all of it](https://github.com/ai-forever/ru-gpts/issues/23). A model that knows it by heart
+    needs no understanding. Here it doesn't show: the loss is
     [2.425](../../../results/rooms.json#tables.rooms.SeenTwice.printed) and the right one
-    [2.432](../../../results/rooms.json#tables.rooms.RightScore.printed), no difference. (Our model
-    is small, and remembers little.)
+    [2.432](../../../results/rooms.json#tables.rooms.RightScore.printed), no difference. The whole
+    text is there to be drawn, but 400 steps of 16 windows of 32 letters draw 204,800 letters, and
+    there are 1.06 million. So most of the text was never seen, and the rest mostly once.
 
     No sum finds it, because the model predicts as it should. [Look for long pieces that are in
     both](measuring.py#shared).

@@ -4,14 +4,17 @@ title: One Wrong Line
 summary: How an exhibit of the museum is made from a lesson's own source, with one line replaced.
 ---
 
+The [right attention](right_attention.py) has the words `softmax(dim=-1)`. Somebody wrote
+`softmax(dim=-2)`. An exhibit is these two strings. Python reads the source of the right attention,
+replaces the first string by the second, and runs the result as a new class, as a reader with an
+editor would.
+
 **In:** the right module, one of its lines, and the line that somebody wrote instead. **Out:** the
-same module with that mistake and no other. So whatever its loss does differently, that one line
-does.
+same module with that mistake and no other. If its loss is another one, this line is the reason.
 
 An exhibit could also be a copy of the attention with a changed line. Then nobody would know whether
-the copy has other differences, and 19 copies would have to be kept the same. Here the wrong module
-is made from the source of the right one, as a reader with an editor would make it. If the right
-line is no longer there, or is there twice, making the exhibit fails.
+the copy has other differences, and 19 copies would have to be kept the same. If the right line is
+no longer there, or is there twice, making the exhibit fails.
 
 [What the exhibits that were trained do to the loss, beside the right
 model](../../../results/mistakes.json#figures.losses)

@@ -5,8 +5,11 @@ summary: Rotary positions with pairs of features that don't fit, which train and
 ---
 
 [Rotary positions](../rotary.py) turn pairs of features, each pair at its own speed. Two pairings
-are in use: a feature and its neighbour, or a feature and the one half a head further on. Each has a
-table of angles and a rotation that fit each other, and both tables have the same shape.
+are in use: a feature and its neighbour, or a feature and the one half a head further on. With four
+features and two speeds, fast and slow, neighbours have the table `fast fast slow slow` and turn
+features 0 and 1 together. Halves have `fast slow fast slow` and turn 0 and 2 together. Both tables
+have the same shape. Take the first table and the second rotation, and in each pair one feature goes
+fast and the other one slowly.
 
 [Printed and honest loss, means of three seeds; the line is the right
 model](../../../results/rooms.json#figures.positions)
@@ -120,7 +123,7 @@ def example(
         it.
 
     ??? question "The table is cut by `table[:x.shape[1]]`, and there is a cache. What then?"
-        Each new token is at position 0. Only a comparison with and without the cache finds it.
+        Each new token is at position 0. Read a text with the cache and without: they differ.
 
     ??? question "Why does a head of width 2 hide `PairsMixed`?"
         It has one pair only: the table of neighbours and that of halves are the same.

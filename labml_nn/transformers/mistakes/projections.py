@@ -4,7 +4,10 @@ title: "Mistakes: Widths and Scales"
 summary: Five wrong lines around the projections; those that run change no shape, and train.
 ---
 
-These five are in the arithmetic around the scores. Those that run at all do train, and look like a
+These five are in the arithmetic around the scores. Take four heads of four features, and two keys
+whose products with the query are 8 and 0. Divided by $\sqrt 4$, the scores are 4 and 0, and the
+weights 0.98 and 0.02. Divided by $\sqrt{16}$, for the width of the model, they are 0.88 and 0.12.
+Not divided, or multiplied, they are 1 and 0 to three digits. All of that trains, and looks like a
 right model whose settings need some care. So only a [comparison with another
 implementation](../../../wrongline/comparison.py) finds all of them.
 
@@ -27,10 +30,11 @@ class QueryForAll(Mistake):
     r"""
     ## The query's projection for all three
 
-    A copied line in which the name was not changed: two of three layers are never used. Every
-    position then looks mostly at itself: the dot product of a vector with itself is usually the
-    largest. A copy of the annotated transformer projected its values [with the layer of the
-    keys](https://github.com/yflyzhang/AnnotatedTransformer/issues/1).
+    A copied line in which the name was not changed: two of three layers are never used. The dot
+    product of a vector with itself is usually the largest, so a position can hardly look at another
+    one more than at itself. When we trained it, it didn't look at itself either: the queries stayed
+    short, and the weights nearly even. A copy of the annotated transformer projected its values
+    [with the layer of the keys](https://github.com/yflyzhang/AnnotatedTransformer/issues/1).
 
     The [gradients](../../../wrongline/properties.py#every_matrix_is_used) show it too: the other
     two layers get none.
@@ -70,7 +74,9 @@ class ScaledByModelWidth(Mistake):
     2025](https://github.com/FareedKhan-dev/train-llm-from-scratch/pull/3) and [in
     2026](https://github.com/Graylab/DL4Proteins-notebooks/issues/12).
 
-    Training works around it: a model only has to learn longer queries. That is why nobody notices.
+    Training makes up for a part of it, with longer queries and keys. What is left costs
+    [0.078](../../../results/mistakes.json#tables.mistakes.ScaledByModelWidth.change) nats, which
+    looks like settings that could be better.
     """
 
     # Too large a divisor: the scores are too small.
@@ -84,10 +90,12 @@ class Unscaled(Mistake):
     r"""
     ## Not scaled
 
-    At this size it is no worse than the right one: the weights start so small that the scores are
-    small as well. It becomes expensive with wide heads. Their scores saturate the softmax, and
-    gradients vanish. A path of [MLC LLM](https://github.com/mlc-ai/mlc-llm/pull/3426) left it out,
-    and so did code in a [post about caches](https://github.com/huggingface/blog/pull/2893).
+    Here it is no worse than the right one. Our guess is that the weights start too small for it to
+    matter: with a standard deviation of 0.02, the products spread by $0.02^2 \cdot 128 \cdot
+    \sqrt{32} = 0.29$. In [another of our models](../mha.py#example), whose weights start larger,
+    the loss without the scale is higher by 0.17. A path of [MLC
+    LLM](https://github.com/mlc-ai/mlc-llm/pull/3426) left it out, and so did code in a [post about
+    caches](https://github.com/huggingface/blog/pull/2893).
     """
 
     # No divisor: the scores of wide heads are large.
@@ -101,9 +109,10 @@ class ScaledUp(Mistake):
     r"""
     ## Multiplied instead of divided
 
-    Scores come out $d_k$ times too large. In each head one key gets nearly all of the weight,
-    almost from the start. A [Perceiver](https://github.com/esceptico/perceiver-io/issues/9) divided
-    by a factor that was inverted already.
+    Scores come out $d_k$ times too large. Our weights start so small that the softmax is soft all
+    the same. But the scores grow fast, and after a hundred steps of training one key of each query
+    gets nearly all of the weight. A [Perceiver](https://github.com/esceptico/perceiver-io/issues/9)
+    divided by a factor that was inverted already.
     """
 
     # The root is right, the operator isn't.

@@ -5,18 +5,20 @@ summary: Three ways in which a published model saw the future, and how long a te
 know: language_model.py
 ---
 
-In August 2026 somebody showed [three ways to
-train](https://github.com/karpathy/nanochat/issues/844) that reach 0.0018 to 0.077 bits for each
-byte of a text. Nothing had to be learned: each position was told what follows. Two of the three
-summarise *chunks* of 64 and of 16 tokens, and only chunks that are complete. So a test with 12
-tokens finds nothing. The third takes the whole text apart into waves, and every wave reaches from
-its beginning to its end.
+Take a chunk of four numbers, 1, 2, 3 and 6. Their mean is 3. A model adds it to all four positions.
+Change the 6 to 10: the mean is 4, and the first position has moved. It was told what comes later.
+
+In August 2026 somebody showed [three training
+scripts](https://github.com/karpathy/nanochat/issues/844) that reach 0.0018 to 0.077 bits for each
+byte of a text in this way. Two of the three summarise *chunks* of 64 and of 16 tokens, and only
+chunks that are complete. So a test with 12 tokens finds nothing. The third filters the waves that
+the text is made of, and every wave reaches from its beginning to its end.
 
 **In:** vectors, `[batch_size, seq_len, d_model]`. **Out:** the same with something of other
 positions added.
 
-All three are written anew here. [A gate](../../../wrongline/leak_gate.py) for pull requests asks
-with texts as long as the model allows.
+Chunks and waves are written anew here. [A gate](../../../wrongline/leak_gate.py) for pull requests
+tests with texts as long as the model allows.
 """
 
 import math
@@ -50,8 +52,8 @@ class ChunkMeans(nn.Module):
         whole = x.shape[1] // self.size * self.size
         chunks = x[:, :whole].unflatten(1, (-1, self.size))
 
-        # The first position of a chunk gets the mean of all of it, the last one included. Right
-        # would be the mean of the chunk *before*.
+        # The first position of a chunk gets the mean of all of it, the last token included. Without
+        # the leak it would be the mean of the chunk *before*.
         means = chunks.mean(dim=2).repeat_interleave(self.size, dim=1)
         return torch.cat([x[:, :whole] + means, x[:, whole:]], dim=1)
 

@@ -18,11 +18,13 @@ and the model is worthless.
 [The printed loss of each exhibit, beside the right
 one](../../../results/mistakes.json#figures.losses)
 
-Most exhibits of this museum are this attention with [one line replaced](one_line.py). The batch
-comes first here, and not the sequence as [elsewhere on this site](../mha.py): nearly all published
-code in which we found mistakes is written so, and some of them can only be made in that layout.
+Half of the exhibits of this museum are this attention with [one line replaced](one_line.py), 19 of
+39. The others replace a line of the [model](right_model.py), of a training step or of a cache. The
+batch comes first here, and not the sequence as [elsewhere on this site](../mha.py): nearly all
+published code in which we found mistakes is written so, and some of them can only be made in that
+layout.
 
-The page leaves out attention to another sequence, which the [other page](../mha.py) has.
+The page leaves out attention to another sequence, which [multi-head attention](../mha.py) has.
 """
 
 import math

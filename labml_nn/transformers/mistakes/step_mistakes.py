@@ -4,16 +4,18 @@ title: "Mistakes: The Training Step"
 summary: Four wrong lines in a step that still lowers the loss, so that nobody looks.
 ---
 
-The model, the data and the loss are right, and the step isn't. The loss falls, and so does
-everybody's attention. Large batches are cut into parts, whose gradients are summed: that is where
-half of these mistakes are made.
+The model, the data and the loss are right, and the step isn't. The loss still falls, and nobody
+looks further. Large batches are cut into parts, whose gradients are summed, and half of these
+mistakes are made there. Take a batch of four in two parts, and one weight with gradients of 1, 3, 5
+and 7. Their mean is 4. The means of the parts are 2 and 6. Divided by two and added up, they are 4
+again. Without the division they are 8. Cleared between the parts, what is left is 3.
 
 [Printed and honest loss, means of three seeds; the line is the right
 step](../../../results/rooms.json#figures.steps)
 
-Two of the four mistakes do nothing to the loss that could be seen. Gradients that are cleared
-between the parts cost [0.100](../../../results/rooms.json#tables.rooms.ClearedBetweenParts.change),
-as half a batch does. Weights that are left out cost much:
+Two of the four mistakes change the loss by less than seeds do. Gradients that are cleared between
+the parts cost [0.100](../../../results/rooms.json#tables.rooms.ClearedBetweenParts.change): each
+step learns from half of its batch. Weights that are left out cost
 [1.426](../../../results/rooms.json#tables.rooms.WeightsLeftOut.change).
 
 To find them, [compare one step with the plain one](../../../wrongline/step_tests.py), on the same
@@ -79,7 +81,7 @@ class PartsAddedUp(Mistake):
     # Each part's loss is a mean already.
     right = "self.loss(self.model(x).float(), y) / n"
 
-    # The printed loss of the training is twice too large, too.
+    # The loss that the step returns is twice too large, too.
     wrong = "self.loss(self.model(x).float(), y)"
 
 
