@@ -133,8 +133,9 @@ class Strided:
         ### Another shape
 
         Only if the elements lie in the order in which they are read, with the strides of
-        `in_order`. (PyTorch allows a little more: an axis can be cut in two in any tensor, and the
-        stride of an axis of size 1 counts for nothing.)
+        `in_order`. (PyTorch allows a little more. An axis can be cut in two in any tensor. Two axes
+        can be joined where a step of the first is as long as all steps of the second together. And
+        the stride of an axis of size 1 counts for nothing.)
         """
         # After a transpose they don't, and no stride says how far the next element is. That is the
         # error “view size is not compatible”; a copy with `read` puts them in order.

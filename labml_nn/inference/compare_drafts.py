@@ -64,8 +64,8 @@ def compare(
         # time is that of a clock, so let nothing else run.
         seconds = time.perf_counter() - start
 
-        # Tokens for each pass of the target, and tokens in a second. The first number is the same
-        # on any machine.
+        # Tokens for each pass of the target, and tokens in a second. The first number doesn't
+        # depend on how fast the machine is.
         found[name] = (sum(added) / len(added), sum(added) / seconds)
     return found
 

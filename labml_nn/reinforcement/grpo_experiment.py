@@ -39,7 +39,7 @@ from labml_nn.training.loop import train
 from labml_nn.training.run import Run
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
-# Gradients that are estimated from a few answers are noisy, so the rate is about a seventh of that
+# Gradients that are estimated from a few answers are noisy, and the rate is about a seventh of that
 # of imitation. It is the same for all trainings with rewards.
 RATE = 4e-4
 
@@ -82,8 +82,8 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     print(f"validation loss {found['loss']:.3f}, right: {found['greedy']:.1%}")
 
     # ### Answers and their check
-    # One question, eight answers, and their rewards. Most are in order, and have lost a digit or
-    # have one twice.
+    # One question, eight answers, and their rewards. Most of the wrong ones are nearly in order,
+    # and have lost a digit or have one twice.
     questions = draw_questions(sizes.n_digits, 1, torch.Generator().manual_seed(seed))
     groups = questions.expand(-1, sizes.n_answers)
     answers = answer(start, groups)
@@ -143,7 +143,7 @@ def example(n_digits: int = 2, n_questions: int = 3, n_answers: int = 5) -> Tens
         25,600 answers to 3,200 questions, and none. What is right among them, the model has found
         by itself.
 
-    ??? question "Leave out `imitate` in the notebook. What happens?"
+    ??? question "Leave out `imitation.train(60)` in the notebook. What happens?"
         All rewards are zero, so all advantages are, and no weight moves. In the table it is the
         row without the start.
 

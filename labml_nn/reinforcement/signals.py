@@ -102,7 +102,7 @@ def example(
     2.48$ is the most that twelve tokens can have.
 
     One curve falls almost to zero within 60 steps: with rewards of 1 and 2, and without the group's
-    mean, every answer that was drawn is made likelier.
+    mean. Its answers have shrunk to their end, and there is nothing left to be unsure of.
 
     [Entropy, in nats a token](../../results/grpo.json#figures.entropy)
 
@@ -120,10 +120,12 @@ def example(
 
     GRPO gets to [0.166](../../results/grpo.json#tables.training.GRPO.kl) nats a token. With
     rewards of 1 and 2, and without the mean, the distance is
-    [5.63](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.kl): the
-    mean over the tokens of an answer favours short ones, so the model forgets sorting, and writes
+    [5.63](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.kl). Every
+    answer is made likelier there, and the mean over its tokens favours short ones: the model
+    forgets sorting, and writes
     [1.03](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.length)
-    tokens, of which one is the end.
+    tokens, of which one is the end. Divide by a fixed length instead (`fixed_length`), and the
+    answers keep their length, and the entropy stays.
 
     [KL to the start, in nats a token](../../results/grpo.json#figures.kl)
 

@@ -172,8 +172,9 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
             - The direction is right, and the length is not.
         - [x] The steps are about 65,536 times too short.
             - Yes. The gradients with the factor are long, so they are cut to the limit, and divided
-              by the factor afterwards. AdamW divides by the usual size and hardly notices. That is
-              why such a mistake can stay for years.
+              by the factor afterwards. AdamW divides by their usual size, and hides the mistake but
+              for its `eps`: of $10^{-8}$, it is as large as such gradients are. When we tried it,
+              the loss was a little higher, and with a smaller `eps` it was as usual.
         - [ ] The steps are too long.
             - Clipping never makes a gradient longer.
 

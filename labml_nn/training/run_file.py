@@ -9,10 +9,12 @@ Google Colab takes its machine back after some hours, and every file with it. Wh
 Drive stays. **In:** the parts of a training that have a state, such as a model and its optimizer.
 **Out:** a file, and later the same parts as they were, on another machine.
 
-Isn't the model enough? Its weights are a third of it. AdamW keeps two more numbers for each weight:
-the usual size of its gradient, and a running mean. Start again without them, and for the first
-hundred steps AdamW doesn't know what is usual. The learning rate depends on the number of the step,
-and dropout on random numbers. Leave one out, and the training goes on as another one.
+Isn't the model enough? Its weights are a third of it. AdamW keeps two more numbers for each weight,
+the running means of its gradient and of the square. If a weight is 0.5 and its gradients have been
+0.1, the file has 0.5, 0.1 and 0.01. The learning rate depends on the number of the step. At the end
+of a run it is a tenth of the highest. A new run climbs to the highest again, and the loss rises
+before it falls further. Dropout depends on random numbers. Leave one out, and the training goes on
+as another one.
 
 Long trainings keep [more, and several files](engine/checkpoint.py).
 """
@@ -160,12 +162,14 @@ def example(n_vocab: int = 11, d_model: int = 3) -> tuple[Tensor, Tensor]:
     ### Exercises
 
     ??? question "A file has the weights alone. What goes wrong when the training goes on?"
-        - [x] AdamW and the schedule start anew, with a warm-up and wild first steps.
-            - Yes. The weights are those of step 600, and everything else is that of step 0.
+        - [x] AdamW and the schedule start anew, and the learning rate climbs to its highest again.
+            - Yes. The weights are those of step 600, and everything else is that of step 0. When we
+              tried it, the new schedule made the loss rise. A new AdamW at the low rate did no harm
+              that could be seen.
         - [ ] Nothing: the weights are the training.
             - They are what it made so far. The next step depends on much more.
         - [ ] The loss starts at that of guessing.
-            - The weights are there, so it starts about where it was, and rises then.
+            - The weights are there, so it starts where it was, and rises with the rate.
 
     ??? question "The machine stops while the file is written. What do you have?"
         The file of the time before, and half of a new one with another name. So at most a tenth of

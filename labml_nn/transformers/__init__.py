@@ -35,7 +35,7 @@ logits       a score for each token that may come next
   than you might think.
 * [Sampling](../training/sampling.py): text from probabilities, in ten lines.
 * [The training loop](../training/loop.py): predict, compare, differentiate, move. A table of pairs
-  is its first model, and has to reach what counting pairs reached.
+  is its first model, and should come near the loss that counting pairs reached.
 
 **The parts of a transformer**
 

@@ -174,14 +174,13 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     The first batch. The sources are as long as the longest of them, and the targets have ten
     characters, a start and an end.
 
-    ### What doesn't make it easier
+    ### Are short dates easier?
 
-    Short sources, for one vector. Numbers alone, such as 17.6.2024, aren't easier to read: a model
-    that gets one vector for the whole source translates [23.3
-    %](../../results/translation.json#tables.forms.17%2E6%2E2024.one) of them exactly, and [30.8
-    %](../../results/translation.json#tables.forms.Monday%2C%2017%20June%202024.one) of the longest
-    form. (With attention it is the other way round: seven of its eight mistakes are in the longest
-    form.)
+    Not for a model that gets one vector for the whole source. It translates [23.3
+    %](../../results/translation.json#tables.forms.17%2E6%2E2024.one) of the dates like 17.6.2024
+    exactly, and [30.8
+    %](../../results/translation.json#tables.forms.Monday%2C%2017%20June%202024.one) of those in the
+    longest form. With attention they are: seven of its eight mistakes are in the longest form.
 
     [Exact translations of held-out dates in each form: means of three
     seeds](../../results/translation.json#tables.forms)

@@ -5,12 +5,12 @@ summary: Plain matrix products where they take less time than the fused kernel.
 ---
 
 On a CPU, PyTorch's [fused kernel](../../transformers/fused_attention.py) is made for long
-sequences. In 32 bits it is the fastest for short ones, too. In `bfloat16` it isn't: its backward
-pass takes several times as long as in 32 bits. With 64 positions the two matrix products and the
-softmax that [multi-head attention](../../transformers/mha.py) is made of take less time, though
-they write all scores to memory. So the function below chooses by device, type and length, and two
-classes call it. Their parameters and, up to rounding, their results are those of the attentions
-that they extend.
+sequences. In 32 bits it is the fastest for short ones, too. In `bfloat16` it isn't: with 64
+positions its backward pass takes several times as long as in 32 bits. The two matrix products and
+the softmax that [multi-head attention](../../transformers/mha.py) is made of take less time then,
+though they write all scores to memory: with 4 heads, $4 \cdot 64^2 = 16384$ numbers for each
+sequence. So the function below chooses by device, type and length, and two classes call it. Their
+parameters and, up to rounding, their results are those of the attentions that they extend.
 
 **In** and **out** are those of these attentions, and the mask is always the causal one.
 """
@@ -25,7 +25,7 @@ from labml_nn.transformers.fused_attention import FusedAttention
 from labml_nn.transformers.modern.attention import ModernAttention
 
 # From about this length on the kernel won where we measured: the products' scores grow with the
-# square of the length.
+# square of the length. On another processor the kernel won at 256 already.
 LONG = 512
 
 
@@ -116,7 +116,8 @@ def example(
     ### Exercises
 
     ??? question "The context is 64, on a GPU, in `bfloat16`. Which of the two computes?"
-        The kernel: PyTorch has one for 16 bits on a GPU, which computes here whatever the length.
+        The kernel. On a GPU the function calls it for every length: what is slow is the kernel for
+        CPUs.
 
     ??? question "Twice the context: how many more scores do the products write, and the kernel?"
         The products four times as many. The kernel keeps one block of them, whatever the length.
