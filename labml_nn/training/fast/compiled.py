@@ -13,7 +13,9 @@ terms:
 
 Between two matrix products a transformer does many small things: add a bias, apply GELU, add to the
 residual stream, normalise. Run as they are written, *eagerly*, each of them reads a tensor from
-memory, does a little arithmetic with each number, and writes a tensor back.
+memory, does a little arithmetic with each number, and writes a tensor back. These four read five
+tensors and write four. The result of the product and the stream are two, and what comes out is one:
+two reads and one write would do.
 
 At the first call, `torch.compile` follows the model's Python code, notes the operations on tensors
 as a graph, and writes new code in which neighbouring small operations are one loop: each number is

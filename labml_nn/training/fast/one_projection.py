@@ -6,7 +6,8 @@ summary: Queries, keys and values from a single linear layer.
 
 [Multi-head attention](../../transformers/mha.py) computes queries, keys and values with three
 linear layers. In self-attention all three read the same vectors. So one layer with a matrix three
-times as high can do the work of three: the same multiplications, in one call.
+times as high can do the work of three: one of 384 × 128 numbers for three of 128 × 128. These are
+the same multiplications, in one call.
 
 **In** and **out:** one vector for each position, as for multi-head attention.
 

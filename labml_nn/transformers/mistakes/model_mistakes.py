@@ -4,9 +4,19 @@ title: "Mistakes: Positions, Data and Training"
 summary: Seven wrong lines around a right attention, in the model and in what trains it.
 ---
 
-The attention is right, and the model is not, or its targets, or its loss. [Tests of the
-whole](../../../wrongline/model_tests.py) find these mistakes: they look at the model, at a batch as
-the training gets it, and at a training step.
+The attention is right, and the model is not, or its targets, or its loss. Take the targets, for a
+window of “First”:
+
+```
+inputs                     F i r s
+targets                    i r s t
+targets not shifted        F i r s
+targets shifted twice      r s t
+```
+
+A model that is given the third line learns to copy, and with the fourth it learns to predict the
+letter after next. [Tests of the whole](../../../wrongline/model_tests.py) find these mistakes: they
+look at the model, at a batch as the training gets it, and at a training step.
 
 [Printed and honest loss of these mistakes; the line is the right
 model](../../../results/mistakes.json#figures.model)

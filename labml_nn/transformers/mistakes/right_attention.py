@@ -9,6 +9,10 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
+Three positions have the values 3, 6 and 12, and all scores are equal. The first sees itself alone
+and gets 3, the second gets the mean of two, 4.5, and the third that of three, 7. Forget the mask,
+and all three get 7: the first one knows the last.
+
 **In:** a batch of sequences, `[batch_size, seq_len, d_model]`. **Out:** the same shape, where each
 position has taken in what it found at its own position and before. In a model of four layers its
 loss is [2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed). With one
