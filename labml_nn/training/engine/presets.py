@@ -256,8 +256,8 @@ PRESETS: dict[str, Preset] = {
         muon_and_adamw,
         MODERN | {"learning_rate": 8e-3, "matrix_learning_rate": 0.016},
     ),
-    # [58](../../../results/long.json#values.minutes) minutes on two cores that others used, too, with
-    # matrix products in bfloat16. [What it reached](../../../docs/long_run.md).
+    # [58](../../../results/long.json#values.minutes) minutes on two cores that others used, too,
+    # with matrix products in bfloat16. [What it reached](../../../docs/long_run.md).
     "long": Preset(
         ModernConfig,
         modern,
