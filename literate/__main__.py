@@ -247,9 +247,11 @@ def _notebooks(
         return
     if scripts:
         built = notebooks.with_scripts(built, sources, out, known)
-    notebooks.write(built)
-    for path in built:
+    written = notebooks.write(built)
+    for path in written:
         print(f"wrote {path}")
+    if len(written) < len(built):
+        print(f"{len(built) - len(written)} are as they were")
     if failed:
         raise LiterateError(failed)
 

@@ -84,6 +84,10 @@ def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
         # A single number, such as a learned scale, counts as one axis: numbers can't be joined.
         parts = groups.setdefault(re.sub(r"\.\d+\b", "", name), [])
         parts.append(weight.detach().reshape(weight.shape or (1,)))
+
+    # Layers in a row have numbers, too: parts of several sizes are no heads.
+    if any(len({part.shape[1:] for part in parts}) > 1 for parts in groups.values()):
+        return []
     joined = {name: torch.cat(parts) for name, parts in groups.items()}
 
     # GPT-2's layers have their matrices transposed. A square one doesn't show that, but a matrix

@@ -37,6 +37,7 @@ HOW = {
     "small": "run in a small way with both codes",
     "cpu": "what a CPU can tell was measured again",
     "sample": "a sample was measured again",
+    "weights": "the loss of the recorded weights was measured again",
 }
 # A description is shown in one or two lines.
 MOST = 180

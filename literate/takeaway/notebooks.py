@@ -94,22 +94,29 @@ def with_scripts(
     return {**built, **{path: script_of(text) for path, text in scripts.items()}}
 
 
-def write(built: Mapping[Path, str]) -> None:
+def write(built: Mapping[Path, str]) -> list[Path]:
     r"""
     ## Write notebooks
 
-    Raises a [LiterateError](../problems.py#LiterateError), and writes nothing, where a file that
-    this tool has not written would be replaced.
+    Those that are as they were aren't written; the paths of the others. Raises a
+    [LiterateError](../problems.py#LiterateError), and writes nothing, where a file that this tool
+    has not written would be replaced.
     """
     foreign = [path for path in built if path.is_file() and not _is_ours(path)]
     sentence = "is not a notebook of this tool; move it, or name another folder with `--out`."
     if foreign:
         raise LiterateError(Problem(path.as_posix(), 1, sentence) for path in foreign)
-    for path, text in built.items():
+    changed = [path for path, text in built.items() if not _is_there(path, text)]
+    for path in changed:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(path.name + ".part")
-        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.write_bytes(built[path].encode())
         beside.replace(path)
+    return changed
+
+
+def _is_there(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()
 
 
 def _is_ours(path: Path) -> bool:

@@ -137,8 +137,9 @@ def test_matrices_may_have_any_name() -> None:
         nn.Linear(5, 7, bias=False),
         nn.Conv1d(D_MODEL, D_MODEL, D_MODEL),
         nn.ParameterDict({"scale": nn.Parameter(torch.tensor(1.0))}),
+        nn.Sequential(nn.Linear(D_MODEL, 7), nn.ReLU(), nn.Linear(7, D_MODEL)),
     ],
-    ids=["a gain", "another matrix", "three axes", "a number"],
+    ids=["a gain", "another matrix", "three axes", "a number", "layers in a row"],
 )
 def test_with_a_weight_that_is_no_matrix_of_the_formula_none_is_found(other: nn.Module) -> None:
     assert find_weights(nn.ModuleList([linear()]), D_MODEL) != []

@@ -253,7 +253,9 @@ def test_a_check_compares_the_numbers_of_a_picture_and_not_its_bytes(tmp_path: P
     page = tmp_path / "training/page.ipynb"
     pages = package(NOTED)
     found = result()
-    write(build_all(pages, tmp_path, results={found.path: found}, png=lambda name: "UE5H"))
+    made = build_all(pages, tmp_path, results={found.path: found}, png=lambda name: "UE5H")
+    assert write(made) == [*made]
+    assert write(made) == []
     assert "base64,UE5H)" in page.read_text(encoding="utf-8")
     assert stale(build_all(pages, tmp_path, results={found.path: found})) == []
     # The bytes that are there are taken again; those of other numbers are drawn.
