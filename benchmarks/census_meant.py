@@ -14,6 +14,7 @@ STATE_PADDED = "no: the mask of padding isn't used where the model keeps a state
 STEP = "no: a single new token has no least time step, and a text has"
 
 MEANT: dict[str, str] = {
+    "bamba": "no: without `position_ids`, the tokens after a cache begin at position 0",
     "cpmant": (
         "yes: the text is a prompt, whose positions all see each other; no: the mask of padding "
         "isn’t used"
@@ -36,6 +37,7 @@ MEANT: dict[str, str] = {
 
 # The programs of `benchmarks/faults`, and what each of them shows the fault of.
 SHOWN: dict[str, tuple[str, ...]] = {
+    "bamba": ("bamba",),
     "cpmant": ("cpmant",),
     "deepseek_v4": ("deepseek_v4",),
     "fill_gaps": ("xlm", "xlnet"),

@@ -32,7 +32,7 @@ from wrongline.read_parts import (
     told_positions,
     ways_to_read,
 )
-from wrongline.verdicts import NotTried, Unusual, told
+from wrongline.verdicts import NotTried, told
 from wrongline.whole import Whole
 
 # Of a long text, only a few tokens come one by one.
@@ -123,10 +123,10 @@ def disagreement(whole: Whole, read: Callable[[nn.Module, list[Tensor]], list[Te
             )
 
     # Which of the three ways are wrong tells where to look.
-    said = blame(wrong, n)
-    if refused and not said:
+    sentence = blame(wrong, n)
+    if refused and not sentence:
         return NotTried(f"several new tokens at once: {refused}")
-    return said
+    return sentence
 
 
 def said_by(whole: Whole) -> Callable[[nn.Module, list[Tensor]], list[Tensor]]:
@@ -173,7 +173,7 @@ def cache_agrees(whole: Whole) -> str:
             return found
         said = said or found
     if said:
-        return only_with_positions(whole) or said
+        return said + only_with_positions(whole)
     # A call with its own cache fails: that is said in its words.
     if isinstance(failed, LaterCallError):
         assert failed.__cause__ is not None
@@ -199,14 +199,15 @@ def only_with_positions(whole: Whole) -> str:
     r"""
     ## Is it right if it is told the positions?
 
-    Nobody is wrong who passes them, as a loop that writes a text mostly does.
+    A loop that writes a text may pass them, and then all is well. Who calls the model without them
+    isn't told that they are others.
     """
     for read in told_positions(whole.model):
         try:
             if not disagreement(whole, read):
-                return Unusual(
-                    "with a cache, each part must be told its positions: without them, the model "
-                    "counts from 0 again"
+                return (
+                    ". If each part is told its positions, they agree, so what is wrong are the "
+                    "positions that the model takes by default"
                 )
         # It takes no such positions.
         except Exception:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from tests.wrongline.others import N_VOCAB, WIDTH, Small, texts
 from wrongline import find_in_language_model
 from wrongline.undisturbed import stable_topk
-from wrongline.verdicts import NOT_TRIED, RIGHT, UNUSUAL
+from wrongline.verdicts import NOT_TRIED, RIGHT, UNUSUAL, WRONG
 
 
 def kind_of(model: nn.Module, test: str) -> tuple[str, str]:
@@ -99,12 +99,14 @@ class ToldPositions(Small):
         return self.head(x[:, -new:] + self.mixing(x, new=new)), x
 
 
-def test_positions_may_have_to_be_told() -> None:
+def test_positions_that_must_be_told_are_named() -> None:
     kind, sentence = kind_of(ToldPositions(), "cache_agrees")
-    assert kind == UNUSUAL and "must be told its positions" in sentence
+    assert kind == WRONG
+    assert sentence.endswith("so what is wrong are the positions that the model takes by default")
     model = ToldPositions()
     model.off = 1
-    assert "cache_agrees" in find_in_language_model(model, texts())
+    kind, sentence = kind_of(model, "cache_agrees")
+    assert kind == WRONG and "by default" not in sentence
 
 
 class Room(Small):
