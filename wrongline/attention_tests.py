@@ -205,8 +205,8 @@ def find_mistakes(
         found = run_all(tests, ("runs", "same_twice"), skip, only)
 
     # The name of a mistake is what one wants to read first.
-    first = ("comparison", "same_twice")
-    return Findings(sorted(found.verdicts, key=lambda one: one.test not in first))
+    names = ("comparison", "same_twice")
+    return Findings(sorted(found.verdicts, key=lambda one: one.test not in names))
 
 
 def check_attention(attention: nn.Module, heads: int, d_model: int, **options: Any) -> None:

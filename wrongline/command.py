@@ -102,6 +102,8 @@ def load(name: str, definitions: bool = False) -> Makes:
         folder, full = inside_a_package(path)
         sys.path[:0] = dict.fromkeys([str(path.parent), str(folder)])
         spec = importlib.util.spec_from_file_location(full, path)
+        # What ends in `.py` has one.
+        assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         # What looks for its own module by name must find it.
         sys.modules[full] = module

@@ -96,9 +96,9 @@ def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
     turned = any(weight.shape[1] != d_model for weight in matrices.values())
     found: list[Matrix] = []
     used = set(matrices)
-    for name, weight in matrices.items():
+    for name, matrix in matrices.items():
         # PyTorch's linear layer has a row of weights for each feature that comes out.
-        rows = weight.t() if turned else weight
+        rows = matrix.t() if turned else matrix
 
         # A bias has its matrix's name, with “bias” instead of “weight”.
         bias = joined.get(name.replace("weight", "bias"))

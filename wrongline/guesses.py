@@ -103,7 +103,9 @@ def maker(makes: Callable[..., Any]) -> Callable[..., Any]:
 
     The constructor of a class, or a function that makes a model.
     """
-    return makes.__init__ if isinstance(makes, type) else inspect.unwrap(makes)
+    if isinstance(makes, type):
+        return makes.__init__  # type: ignore[misc]
+    return inspect.unwrap(makes)
 
 
 def config_of(makes: Callable[..., Any], name: str, text: str) -> Config:

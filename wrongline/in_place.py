@@ -243,8 +243,10 @@ def example(d_in: int = 3, d_out: int = 5) -> tuple[Tensor, bool, bool]:
     with borrowed(layer):
         # As a training does it, in place.
         layer(torch.ones(d_in)).sum().backward()
+        gradient = layer.weight.grad
+        assert gradient is not None
         with torch.no_grad():
-            layer.weight -= layer.weight.grad
+            layer.weight -= gradient
         changed = not layer.weight.equal(before)
 
     # The weight is what it was, and has no gradient.

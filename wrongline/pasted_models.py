@@ -184,7 +184,7 @@ def reader(
     def read(module: nn.Module, parts: list[Tensor]) -> Tensor:
         # Scores of all parts, and what is kept from one call to the next.
         said = []
-        kept = {}
+        kept: dict[str, Any] = {}
         for part in parts:
             # As the whole text is given.
             turned = part.transpose(0, 1) if way.layout == "sequence first" else part

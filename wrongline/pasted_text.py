@@ -143,8 +143,10 @@ def value_of(text: str) -> Any:
         # As they would stand in a call.
         if re.match(r"\w+\s*=", text):
             call = ast.parse(f"Config({text})", mode="eval").body
+            assert isinstance(call, ast.Call)
             # Each of them by the same rule.
-            return Config(**{one.arg: ast.literal_eval(one.value) for one in call.keywords})
+            named = {one.arg: ast.literal_eval(one.value) for one in call.keywords if one.arg}
+            return Config(**named)
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
         # A word without quotes: the name of an activation, for example.

@@ -313,8 +313,10 @@ def same_step(whole: Whole) -> str:
 
         # A wrong place of the clipping shows here.
         large = name_step(whole, rough)
-    if is_wrong(large) or isinstance(large, NotTried):
-        return str(large) if is_wrong(large) else large
+    if isinstance(large, NotTried):
+        return large
+    if is_wrong(large):
+        return str(large)
 
     # A model that knows the batch has small ones. No clipping touches those.
     model = getattr(whole.model, "_orig_mod", whole.model)
@@ -325,8 +327,10 @@ def same_step(whole: Whole) -> str:
         small = name_step(whole, learned)
     if is_wrong(small):
         return str(small)
-    if isinstance(large, str) or isinstance(small, str):
-        return large if isinstance(large, str) else small
+    if isinstance(large, str):
+        return large
+    if isinstance(small, str):
+        return small
 
     # The same factor below one at both places is no clipping.
     if large < 0.99 and abs(large - small) < 0.01 * small:

@@ -54,7 +54,7 @@ def known_names(config_class: type) -> set[str]:
     # those of its base classes.
     known = set(getattr(config_class, "attribute_map", {}))
     for base in config_class.__mro__:
-        known |= set(inspect.signature(base.__init__).parameters)
+        known |= set(inspect.signature(base.__init__).parameters)  # type: ignore[misc]
     return known
 
 

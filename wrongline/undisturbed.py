@@ -134,15 +134,19 @@ def no_tf32() -> Callable[[], None]:
     """
     # Since version 2.9 of PyTorch, each kind of operation has a setting, for a GPU and for a CPU.
     # “ieee” is `float32` as it is in the standard.
-    if hasattr(torch.backends.cudnn, "conv"):
-        places = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
-        places += [torch.backends.cudnn.conv, torch.backends.mkldnn.conv]
-        places += [torch.backends.cudnn.rnn, torch.backends.mkldnn.rnn]
+    # Which places there are depends on the version.
+    backends: Any = torch.backends
+    places: list[Any]
+    exact: str | bool
+    if hasattr(backends.cudnn, "conv"):
+        places = [backends.cuda.matmul, backends.mkldnn.matmul]
+        places += [backends.cudnn.conv, backends.mkldnn.conv]
+        places += [backends.cudnn.rnn, backends.mkldnn.rnn]
         name = "fp32_precision"
         exact = "ieee"
     # Before that there were two.
     else:
-        places = [torch.backends.cuda.matmul, torch.backends.cudnn]
+        places = [backends.cuda.matmul, backends.cudnn]
         name = "allow_tf32"
         exact = False
 

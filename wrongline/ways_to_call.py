@@ -128,7 +128,7 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
     # An attention that builds its own mask has no argument for one.
     meanings = (*MEANINGS, "none") if masks else ("none",)
     # For each part of a way, all that it can be. The likelier ones come first.
-    every = {
+    every: dict[str, Any] = {
         # Each argument for a mask is tried.
         "name": masks or [""],
         "layout": LAYOUTS,
