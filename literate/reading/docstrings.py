@@ -266,6 +266,9 @@ def _google(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[Text
             items[-1].said.extend([head, *indented(said, "    ")])
             continue
         opening = [TextLine(match["said"], head.at)] if match["said"] else []
+        if opening and said and said[0].at > head.at + 1:
+            # Another paragraph, a table or a list, below an empty line.
+            opening.append(TextLine("", head.at + 1))
         if kind == "results":
             shown = emphasised(match["type"])
         else:

@@ -244,3 +244,10 @@ def test_what_the_docstring_of_a_module_begins_with_and_underlines_is_its_title(
 ) -> None:
     lines = as_markdown(docstring.split("\n"), is_module=True)
     assert next(line.text for line in lines if not line.is_blank) == title
+
+
+def test_what_stands_below_an_empty_line_in_an_entry_is_a_block_of_its_own() -> None:
+    docstring = "Args:\n    a: see\n\n        | x | y |\n        | - | - |\n    b: and\n      more"
+    texts = [line.text for line in as_markdown(docstring.split("\n"))]
+    assert texts[2:5] == ["* `a`: see", "", "    | x | y |"]
+    assert texts[-2:] == ["* `b`: and", "    more"]
