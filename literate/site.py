@@ -204,10 +204,19 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
     uris, conflicts = placed(wanted, documents | pages_of_results, settings)
     if settings.strict:
         problems += conflicts
+    if not wanted and not problems:
+        problems.append(_no_source(settings))
     if problems:
         raise LiterateError(problems)
     told = tuple(conflicts)
     return Site(settings, sources, uris, documents, results=recorded, conflicts=told)
+
+
+def _no_source(settings: Settings) -> Problem:
+    named = " and ".join(f"`{package}`" for package in settings.sources)
+    sentence = f"`tool.literate.sources` names {named}, where no Python file has a text; "
+    sentence += "name the folder that your modules lie in."
+    return Problem("pyproject.toml", 1, sentence)
 
 
 def _read(settings: Settings, name: str, known: Source | None = None) -> Source:

@@ -11,6 +11,7 @@ so that its example is run. Its place in the navigation is the author's to choos
 """
 
 import keyword
+import posixpath
 import re
 import tomllib
 from collections.abc import Mapping
@@ -38,14 +39,15 @@ def plan(settings: Settings, wanted: str) -> tuple[dict[str, str], str]:
     """
     package, *folders, stem = _parts(settings, wanted)
     path, test = (
-        "/".join(parts)
+        posixpath.normpath("/".join(parts))
         for parts in (
             (package, *folders, f"{stem}.py"),
             ("tests", package, *folders, f"test_{stem}.py"),
         )
     )
     inside = Path(path).parent
-    if not (settings.root / inside / "__init__.py").is_file():
+    # Modules of a root folder are often in no package.
+    if package != "." and not (settings.root / inside / "__init__.py").is_file():
         sentence = f"`{inside}` is no section yet; write the page of it, `{inside}/__init__.py`."
         raise _refusal(wanted, sentence)
     name = "".join(word.capitalize() for word in stem.split("_"))
@@ -56,7 +58,7 @@ def plan(settings: Settings, wanted: str) -> tuple[dict[str, str], str]:
         "title": stem.replace("_", " ").strip().capitalize(),
         # The page imports a `Tensor` of its own.
         "class_name": "TensorLayer" if name == "Tensor" else name,
-        "page": ".".join([package, *folders, stem]),
+        "page": path.removesuffix(".py").replace("/", "."),
     }
     files = {path: TEMPLATES.get_template("new_page.py.jinja").render(**words)}
     if (settings.root / "tests" / package).is_dir():
@@ -142,13 +144,15 @@ def write(root: Path, files: Mapping[str, str]) -> None:
 
 
 def _parts(settings: Settings, wanted: str) -> list[str]:
-    parts = wanted.removesuffix("/").removesuffix(".py").split("/")
+    parts = wanted.removeprefix("./").removesuffix("/").removesuffix(".py").split("/")
     for part in parts:
         if not _NAME.fullmatch(part) or keyword.iskeyword(part):
             better = re.sub(r"\W+", "_", part, flags=re.ASCII).strip("_").lower()
             good = _NAME.fullmatch(better) and not keyword.iskeyword(better)
             hint = f"; `{better}` would do." if good else "."
             raise _refusal(wanted, f"`{part}` can't be the name of a module{hint}")
+    if parts[0] not in settings.sources and "." in settings.sources:
+        parts = [".", *parts]
     if parts[0] not in settings.sources or len(parts) == 1:
         packages = " or ".join(f"`{package}/…`" for package in settings.sources)
         raise _refusal(wanted, f"is no page in a package; write {packages}.")

@@ -121,3 +121,15 @@ def test_a_stranger_s_settings_get_the_example_and_nothing_is_said_of_what_they_
     assert 'TO DO: add "lib/other.py" to `examples`' in said
     # The page is measured as soon as it is there.
     assert "idea.py:" in succeed(tmp_path, "literate", "measure", "lib/idea.py")
+
+
+def test_modules_of_a_root_folder_are_in_no_package(tmp_path: Path) -> None:
+    text = SETTINGS.replace('pkg = ""', '"." = ""').replace("pkg/*", "*")
+    write(tmp_path, {"pyproject.toml": text, "mkdocs.yml": MKDOCS, "docs/.keep": "", "one.py": ""})
+    # Nothing to make a page of is said, and nothing else happens.
+    failed = run(tmp_path, "literate", "check")
+    assert failed.returncode == 1
+    assert "names `.`, where no Python file has a text" in failed.stderr
+    for wanted, written in (("my_idea", "my_idea.py"), ("./parts/other.py", "parts/other.py")):
+        assert succeed(tmp_path, "literate", "new", wanted).splitlines()[0] == f"wrote {written}"
+        assert (tmp_path / written).is_file()
