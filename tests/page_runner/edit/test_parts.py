@@ -1,10 +1,14 @@
 r"""Marks of tensors, what is printed, what is drawn."""
 
+import marshal
+import traceback
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 import torch
 
+from page_runner.edit import trim
 from page_runner.edit.drawing import Axes, Pyplot, Scale
 from page_runner.edit.printed import MOST_CHARACTERS, Printed
 from page_runner.edit.seen import FIRST, MOST_CALLS, Seen, first_and_mark
@@ -133,3 +137,19 @@ def test_a_scale_of_equal_steps() -> None:
     scale = Scale([1, 1000], 0, 300, is_log=True)
     assert [scale(value) for value in (1, 10, 1000)] == pytest.approx([0, 100, 300])
     assert scale.ticks == pytest.approx([1, 10, 100, 1000])
+
+
+def test_a_module_of_the_library_has_no_lines_and_its_errors_are_errors() -> None:
+    text = b"def f(x):\n    def g():\n        return 1 / x\n    try:\n        return g()\n"
+    text += b"    except KeyError:\n        return 0\n    finally:\n        x = 2\n"
+    names: dict[str, Any] = {}
+    code = trim.compiled(text, "part.py")
+    exec(code, names)
+    assert names["f"](2) == 0.5
+    with pytest.raises(ZeroDivisionError) as caught:
+        names["f"](0)
+    frames = [one for one in traceback.extract_tb(caught.tb) if one.filename == "part.py"]
+    assert [(one.name, one.lineno) for one in frames] == [("f", None), ("g", None)]
+    assert "division by zero" in "".join(traceback.format_exception(caught.value))
+    whole = compile(text, "part.py", "exec", dont_inherit=True, optimize=2)
+    assert len(marshal.dumps(code)) < len(marshal.dumps(whole))
