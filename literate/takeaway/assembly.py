@@ -21,6 +21,7 @@ A piece is a whole statement, so an `if` brings its body along. Among the pieces
 each of `wrong` is a change of the one piece that has this text, and the mistakes of the page's
 other exercises that are in the museum come with them.
 
+The notebook has the pieces as a comment above the function, and judges what is written below.
 Several orders can be right. The [judge](../../page_runner/edit/judging.py) compares results, so it
 takes any of them.
 """
@@ -28,19 +29,25 @@ takes any of them.
 import ast
 import json
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from literate.problems import LiterateError, Problem
 from literate.python.scopes import bindings
-from literate.python.statements import first_line
-from literate.reading.source import Source
+from literate.python.statements import Piece, first_line
+from literate.reading.source import Source, parse
 from literate.settings import Settings
 from literate.takeaway import exercises
-from literate.takeaway.exercises import Asked
+from literate.takeaway.exercises import HOLE, Asked
+from literate.takeaway.notebook_cells import EXAMPLE, HIDDEN, Cell, code_cell, text_cell
 from literate.takeaway.snippet import without
+
+TASK = """## Put lines in order
+
+Some of the lines below belong to the function, the others are mistakes. Put the right ones in the
+place of `YOUR_LINE`, in an order that works, run the cell, and then the next one."""
 
 # With more of them nobody reads all pieces.
 MOST_WRONG = 4
@@ -247,3 +254,46 @@ def told(settings: Settings, source: Source) -> list[dict[str, Any]]:
         }
         for one in assemblies(settings, source)
     ]
+
+
+def cells(pieces: Iterable[Piece], settings: Settings, path: str) -> Iterator[Cell]:
+    r"""
+    ## The cells of a notebook
+    """
+    known = {name: without(piece.text, "docstring") for piece in pieces for name in piece.names}
+    others = exercises.exercises(settings, path)
+    # What readers write has the numbers after those of the other exercises.
+    for number, asked in enumerate(exercises.to_assemble(settings, path), 1 + len(others)):
+        text = known.get(asked.of.partition(".")[0], "")
+        source = parse(text)
+        yield text_cell(TASK)
+        yield from _cells_of(source, located(source, asked, others), number)
+
+
+def _cells_of(source: Source, one: Assembly, number: int) -> Iterator[Cell]:
+    (function,) = (each.node for each in source.definitions if each.name == one.of)
+    above = first_line(function) - 1
+    name = one.of.rpartition(".")[2]
+    mine = f"my_{name}_{number}"
+    head = _outdented(one.head, function).replace(f"def {name}(", f"def {mine}(", 1)
+    shuffled_lines = "\n".join(line["text"] for line in shuffled(one))
+    shown = textwrap.indent(textwrap.dedent(shuffled_lines), "#     ")
+    inside = len(one.pieces[0]) - len(one.pieces[0].lstrip()) - function.col_offset
+    parts = [head, " " * inside + HOLE, _outdented(one.tail, function)]
+    code = "\n".join(part for part in parts if part)
+    yield code_cell(f"# The lines of `{one.of}`, among wrong ones:\n#\n{shown}\n{code}")
+    place = one.first - above, one.last - above
+    blocks = {
+        name: _outdented("\n".join(one.with_mistake(name)), function).lstrip() for name in one.wrong
+    }
+    wrong = json.dumps(blocks, ensure_ascii=False, indent=4)
+    given = f"{one.of}, {mine}, {EXAMPLE}, {place}, {[*one.bound]}, {wrong}"
+    yield code_cell(f"#@title Are the lines right?\njudge_line({given})", HIDDEN)
+
+
+def _outdented(text: str, function: ast.AST) -> str:
+    r"""
+    A part of a method, as far to the left as a function stands.
+    """
+    blanks = " " * getattr(function, "col_offset", 0)
+    return "\n".join(line.removeprefix(blanks) for line in text.splitlines())

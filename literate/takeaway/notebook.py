@@ -38,7 +38,7 @@ from literate.reading.rows import rows
 from literate.reading.source import Source
 from literate.results.records import Result
 from literate.settings import Settings
-from literate.takeaway import exercises, looks, notebook_cells, requirements
+from literate.takeaway import assembly, exercises, looks, notebook_cells, requirements
 from literate.takeaway.addresses import NO_RESULTS, Addresses, with_addresses
 from literate.takeaway.notebook_cells import (
     ENTRY,
@@ -139,6 +139,7 @@ def script(
     sections = page.sections(plan.example)
     cells += page.example(plan.example)
     cells += exercises.cells(plan.own, holes, source.path)
+    cells += assembly.cells(plan.own, settings, source.path)
     if plan.after:
         about = (
             "## What the rest builds on\n\nIts code is folded below. Its notes are on these pages:"
@@ -150,7 +151,8 @@ def script(
     cells += page.named()
     made = made_in(cells[set_up:])
     shows = plan.example is not None
-    cells.insert(set_up, _set_up(packages, shows, bool(holes), plan.on_gpu, made))
+    judges = bool(holes or exercises.to_assemble(settings, source.path))
+    cells.insert(set_up, _set_up(packages, shows, judges, plan.on_gpu, made))
     return notebook_cells.script(cells, addresses.told, plan.on_gpu)
 
 

@@ -129,6 +129,44 @@ def test_a_line_is_judged_by_all_that_the_example_gives(
         assert capsys.readouterr().out == expected
 
 
+ASSEMBLED = (
+    HOLES
+    + """
+[["pkg/page.py"]]
+of = "Layer.forward"
+line = "y = ("
+assemble = true
+["pkg/page.py".wrong]
+"it is halved" = { "* self" = "/ self" }
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("YOUR_LINE", UNSOLVED),
+        ("y = x**power; y, z = y * self.factor, y.sum(0); return y if power else z", RIGHT),
+        (
+            "y = x**power; y, z = y / self.factor, y.sum(0); return y if power else z",
+            "Not yet. This is a known mistake: it is halved.\n",
+        ),
+    ],
+)
+def test_lines_of_a_notebook_are_put_in_order(
+    tmp_path: Path, lines: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    *before, hole, judge = notebook(tmp_path, ASSEMBLED)
+    shuffled = [line for line in hole.splitlines() if line.startswith("#     ")]
+    assert len(shuffled) == 6 and "#     y, z = y / self.factor, y.sum(0)" in shuffled
+    names: dict[str, object] = {}
+    for one in [*before, hole.replace("YOUR_LINE", lines)]:
+        execute(one, names)
+    capsys.readouterr()
+    execute(judge, names)
+    assert capsys.readouterr().out == expected
+
+
 def test_a_hole_keeps_the_function_with_its_notes(tmp_path: Path) -> None:
     code = notebook(tmp_path)
     assert code[-4] == (
