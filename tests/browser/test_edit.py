@@ -244,7 +244,7 @@ def test_a_line_that_the_reader_writes_is_judged_and_its_mistake_is_named(
     says(page, "This is a known mistake: the scores are not scaled (in the museum: Unscaled)")
     retype(page, "scores = self.get_scores", "scores = self.get_scores(query / self.d_k**0.5, key)")
     press(page, "Check")
-    says(page, "Right: the same numbers")
+    says(page, "Right: the same results")
     retype(page, "scores = self.get_scores", "scores = self.get_score(query, key)")
     press(page, "Check")
     says(page, "With your code the example stops. AttributeError")
@@ -300,7 +300,7 @@ def test_lines_are_assembled_by_clicks_keys_and_drags(page: Page, address: str) 
     piece(assembly, LATE).locator(".takes").click()
     piece(assembly, LINES[2]).locator(".takes").click()
     expect(program.locator("code")).to_have_text(LINES)
-    checked(assembly, "Right: the same numbers")
+    checked(assembly, "Right: the same results")
     # What is left says why.
     expect(piece(assembly, LATE).locator(".why")).to_have_text(
         "the activation comes after both layers"
@@ -337,7 +337,7 @@ def test_a_bug_is_not_lit_and_it_is_mended(page: Page, address: str) -> None:
     says(page, "a position doesn't see itself (in the museum: StrictMask)")
     retype(page, ".tril(-1)", f"return {mask}.tril().unsqueeze(-1)")
     press(page, "Check")
-    says(page, "Right: the same numbers")
+    says(page, "Right: the same results")
     # Another exercise takes its place in the editor.
     page.get_by_role("button", name="Write a line of MultiHeadAttention.forward").first.click()
     expect(page.locator(".editor .status")).to_contain_text("YOUR_LINE", timeout=PATIENCE)
