@@ -51,15 +51,37 @@ static void in_order_f32(i64 m, i64 n, i64 k, f32 *out, const f32 *a, i64 a_row,
     }
 }
 
+// Eight columns beside each other, zeros where some are missing.
+static void pack(i64 k, i64 width, f32 *packed, const f32 *b, i64 b_step, i64 b_column) {
+    if (width == COLUMNS && b_column == 1) {
+        for (i64 l = 0; l < k; l++, packed += COLUMNS, b += b_step) {
+            *(Four *)packed = *(const Four *)b;
+            *(Four *)(packed + 4) = *(const Four *)(b + 4);
+        }
+        return;
+    }
+    for (i64 j = 0; j < COLUMNS; j++) {
+        const f32 *from = b + j * b_column;
+        if (j < width)
+            for (i64 l = 0; l < k; l++) packed[l * COLUMNS + j] = from[l * b_step];
+        else
+            for (i64 l = 0; l < k; l++) packed[l * COLUMNS + j] = 0;
+    }
+}
+
+#define STORE(to, row)                \
+    {                                 \
+        *(Four *)(to) = row[0];       \
+        *(Four *)((to) + 4) = row[1]; \
+    }
+
 // Eight columns of b are packed beside each other; with four rows of a at a time, all 32 sums
 // stay in registers. Rows and columns that are missing at the ends are computed and dropped.
 static void many_f32(i64 m, i64 n, i64 k, f32 *out, const f32 *a, i64 a_row, i64 a_step,
                      const f32 *b, i64 b_step, i64 b_column, f32 *packed) {
     for (i64 column = 0; column < n; column += COLUMNS) {
         const i64 width = n - column < COLUMNS ? n - column : COLUMNS;
-        for (i64 l = 0; l < k; l++)
-            for (i64 j = 0; j < COLUMNS; j++)
-                packed[l * COLUMNS + j] = j < width ? b[l * b_step + (column + j) * b_column] : 0;
+        pack(k, width, packed, b + column * b_column, b_step, b_column);
         for (i64 row = 0; row < m; row += ROWS) {
             const i64 height = m - row < ROWS ? m - row : ROWS;
             const f32 *row_0 = a + row * a_row;
@@ -81,9 +103,16 @@ static void many_f32(i64 m, i64 n, i64 k, f32 *out, const f32 *a, i64 a_row, i64
                 sum[3][0] += x3 * left;
                 sum[3][1] += x3 * right;
             }
-            for (i64 i = 0; i < height; i++)
-                for (i64 j = 0; j < width; j++)
-                    out[(row + i) * n + column + j] = sum[i][j / 4][j % 4];
+            f32 *to = out + row * n + column;
+            if (width == COLUMNS && height == ROWS) {
+                STORE(to, sum[0]);
+                STORE(to + n, sum[1]);
+                STORE(to + 2 * n, sum[2]);
+                STORE(to + 3 * n, sum[3]);
+            } else {
+                for (i64 i = 0; i < height; i++)
+                    for (i64 j = 0; j < width; j++) to[i * n + j] = sum[i][j / 4][j % 4];
+            }
         }
     }
 }
