@@ -164,8 +164,9 @@ def example(n_vocab: int = 11, d_model: int = 3) -> tuple[Tensor, Tensor]:
     ??? question "A file has the weights alone. What goes wrong when the training goes on?"
         - [x] AdamW and the schedule start anew, and the learning rate climbs to its highest again.
             - Yes. The weights are those of step 600, and everything else is that of step 0. When we
-              tried it, the new schedule made the loss rise. A new AdamW at the low rate did no harm
-              that could be seen.
+              tried it, the new schedule made the loss rise. A new AdamW did no harm at the low rate
+              of the end. In the middle of a run its first step was five times as long as usual, and
+              the loss was higher for some twenty steps.
         - [ ] Nothing: the weights are the training.
             - They are what it made so far. The next step depends on much more.
         - [ ] The loss starts at that of guessing.

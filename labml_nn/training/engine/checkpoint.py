@@ -8,7 +8,8 @@ Save the weights, load them later, go on training: the loss jumps up, and the ru
 else. The weights are not all that a step depends on. **In:** a trainer. **Out:** a file with
 everything its next step depends on:
 
-* the weights, and the state of the optimizers: AdamW without its averages makes wild first steps
+* the weights, and the state of the optimizers: without its averages AdamW moves each weight by the
+  whole learning rate in its first step, several times as far as usual
 * the number of the step, which the learning rate and the batch come from
 * the random states, for dropout
 * the scale of [mixed precision](mixed_precision.py)
