@@ -47,13 +47,14 @@ from wrongline.pasted_text import (
     value_of,
 )
 from wrongline.run_pasted import run_text
+from wrongline.verdicts import Findings
 from wrongline.ways_to_call import Way, best_of
 from wrongline.whole import Whole, run_tests
 
 
 def findings(
     module: nn.Module, way: Way, read: Any, heads: int, d_model: int
-) -> Iterator[tuple[dict[str, str], str]]:
+) -> Iterator[tuple[Findings, str]]:
     r"""
     ## Run the tests
 
@@ -85,8 +86,7 @@ def findings(
         other = re.search(r"there are (\d+) heads", found.get("comparison", ""))
         if other and not heads:
             found = find_mistakes(module, int(other[1]), d_model, way, read=read)
-        # What can be meant is told beside what is wrong, or one would take it for the formula's.
-        yield found | found.unusual, "yes"
+        yield found, "yes"
 
 
 def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -171,6 +171,13 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
         # Each sentence with the line that it is likely about.
         for said, compared in findings(module, way, read, sizes["heads"], d_model):
             found = [{"test": t, "sentence": s, "line": line_of(s, text)} for t, s in said.items()]
+            # What can be meant is told beside what is wrong, or one would take it for the
+            # formula's.
+            if compared == "yes":
+                found += [
+                    {"test": t, "sentence": s, "line": line_of(s, text), "unusual": True}
+                    for t, s in said.unusual.items()
+                ]
             # Without a comparison, “all tests pass” says less.
             yield {"found": found, "compared": compared}
     except Exception as error:

@@ -506,3 +506,11 @@ def test_an_attention_with_a_table_of_positions_is_no_model() -> None:
 def test_a_module_is_made_of_the_same_random_numbers_each_time() -> None:
     text = "class A(nn.Module):\n    def __init__(self):\n        raise ValueError(torch.rand(1))\n"
     assert checked(text)["failed"] == checked(text)["failed"]
+
+
+def test_what_can_be_meant_is_marked() -> None:
+    r"""The page's headline doesn't count it as a test that fails."""
+    (one,) = checked(KEPT.replace("math.sqrt(q.shape[-1])", "q.shape[-1]"))["found"]
+    assert one["test"] == "comparison" and one["unusual"]
+    (one,) = checked(KEPT.replace("math.sqrt(q.shape[-1])", "math.sqrt(n_embd)"))["found"]
+    assert one["test"] == "comparison" and "unusual" not in one

@@ -134,16 +134,20 @@ class Paste {
     } else if (found) {
       this.#show(found, compared);
       if (compared === "soon") this.#say("Comparing it with the formula, and looking for a name …");
-      else
-        this.#say(
-          found.length
-            ? `${found.length === 1 ? "One test fails" : `${found.length} tests fail`} (${seconds} s).`
-            : `All tests pass${this.assumed.layout === "sequence first" ? ", if its input has the sequence first" : ""} (${seconds} s).`,
-        );
+      else this.#say(`${this.#headline(found)} (${seconds} s).`);
     } else {
       this.#say(failed ?? `${error.type}: ${error.message}`);
       if (line) this.editor.say({ lines: [], error: { line, start: 0, end: null, text: failed } });
     }
+  }
+
+  // What is unusual may be meant, so it is no test that fails.
+  #headline(found) {
+    const failing = found.filter((one) => !one.unusual).length;
+    if (failing) return failing === 1 ? "One test fails" : `${failing} tests fail`;
+    if (found.length) return "Nothing is wrong, and it isn’t the formula’s attention";
+    const layout = this.assumed.layout === "sequence first";
+    return `All tests pass${layout ? ", if its input has the sequence first" : ""}`;
   }
 
   // ## What was found
@@ -176,8 +180,8 @@ class Paste {
       this.found.replaceChildren(...says);
       return;
     }
-    const rows = found.map(({ test, sentence, line }) => {
-      const name = test.replaceAll("_", " ");
+    const rows = found.map(({ test, sentence, line, unusual }) => {
+      const name = `${test.replaceAll("_", " ")}${unusual ? ", unusual" : ""}`;
       const goes = line
         ? [" ", button(`likely line ${line}`, () => (this.editor.go(line), this.editor.focus()))]
         : [];
