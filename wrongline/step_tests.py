@@ -264,6 +264,9 @@ def name_step(whole: Whole, model: nn.Module) -> str | float:
         return "the optimizer finds no gradients: they are cleared before it uses them"
     vector = together(expected, names)
     times = ratio(found, vector)
+    # A buffer may move with each call in training, as that of a spectral norm does.
+    if times is None:
+        times = ratio(found, together(plain(whole, model), names))
     if times is None:
         said = name_loss_of_step(whole, model, found, names)
         if said == "said":

@@ -654,6 +654,13 @@ def all_but_the_last(model: nn.Module) -> None:
         one.requires_grad_(False)
 
 
+def with_spectral_norm() -> nn.Module:
+    r"""A buffer moves with each call in training."""
+    model = Small()
+    nn.utils.parametrizations.spectral_norm(model.mixing.out)
+    return model
+
+
 RIGHT_STEPS: dict[str, tuple[Callable[[], nn.Module], Tensor, Tensor, Steps]] = {
     "plain": (Small, X, Y, plain_step()),
     "frozen, and all are clipped": (Frozen, X, Y, plain_step(before=clip_all)),
@@ -661,6 +668,7 @@ RIGHT_STEPS: dict[str, tuple[Callable[[], nn.Module], Tensor, Tensor, Steps]] = 
     "eight calls": (Small, X, Y, waiting(8)),
     "twenty calls": (Small, X, Y, waiting(20)),
     "a prompt is left out": (Small, X, half_left_out(), plain_step()),
+    "a spectral norm": (with_spectral_norm, X, Y, plain_step()),
     "smoothed in the step": (Small, X, Y, plain_step(smooth)),
     "a penalty": (Small, X, Y, plain_step(with_penalty)),
     "a small rate": (Small, X, Y, plain_step(rate=1e-4)),
