@@ -34,9 +34,15 @@ function addButtons(block) {
  * @param {HTMLElement} session
  */
 function addCopy(session) {
-  const typed = /** @type {HTMLElement} */ (session.cloneNode(true));
-  for (const other of every(".gp, .go, .gr, .gt", typed)) other.remove();
-  const text = (typed.textContent ?? "").replace(/\n{2,}/g, "\n").trim();
+  /** @type {string[]} */
+  const typed = [];
+  let isTyped = false;
+  for (const line of (session.textContent ?? "").split("\n")) {
+    // Three dots below an answer belong to it.
+    isTyped = /^>>>( |$)/.test(line) || (isTyped && /^\.\.\.( |$)/.test(line));
+    if (isTyped && line.slice(4).trim()) typed.push(line.slice(4));
+  }
+  const text = typed.join("\n");
   const button = make("button", { type: "button", className: "copies-session" }, "Copy");
   button.setAttribute("aria-label", "Copy without prompts");
   button.addEventListener("click", () => {
