@@ -11,6 +11,7 @@ number with the file that it came from; what is wrong becomes a problem with its
 
 import html
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -48,6 +49,10 @@ _LOWER = re.compile(r"[a-z_]\w*")
 _AND = (", ", " and ", ", and ", " or ", " / ")
 _DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
 _IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
+# What a licence says; it has so many lines, and begins near the top of its file.
+_LICENCE = re.compile(r"\bcopyright\b|\blicen[sc]ed under\b|SPDX-License", re.IGNORECASE)
+_LONG = 3
+_ABOVE = 5
 # A remark that nobody should read.
 _REMARK = re.compile(r"<!--.*?-->", re.DOTALL)
 # An anchor of the author's own, when what looks like a tag has been escaped.
@@ -86,6 +91,14 @@ class NoteView:
     text: str
     note: Note | None
     after: str
+
+
+def _is_licence(note: Note) -> bool:
+    r"""
+    Whether a note is the licence above a file. It is folded: a page begins with what it is about.
+    """
+    is_above = note.kind == "comment" and note.first <= _ABOVE and len(note.texts) >= _LONG
+    return is_above and bool(_LICENCE.search("\n".join(note.texts)))
 
 
 class Notes:
@@ -144,7 +157,10 @@ class Notes:
         if note and row.documents and row.documents.name == EXAMPLE:
             note, rest = self.below_heading(note)
             after = self.markdown(rest, row) if rest else ""
-        return NoteView(heading, level, write(note, row) if note else "", note, after)
+        text = write(note, row) if note else ""
+        if note and _is_licence(note):
+            text = '??? note "Licence"\n\n' + textwrap.indent(text, "    ")
+        return NoteView(heading, level, text, note, after)
 
     def heading(self, row: Row) -> tuple[str, int, Note | None]:
         r"""

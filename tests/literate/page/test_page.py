@@ -149,6 +149,16 @@ def test_what_other_people_write_is_shown_as_they_meant_it() -> None:
     assert "and goes on." in shown.text(".//div[@class='footnote']")
 
 
+def test_a_licence_on_top_of_a_file_is_folded_and_a_remark_is_not() -> None:
+    licence = "# Copyright 2024 Somebody.\n#\n# Licensed under a licence;\n# with limits.\n"
+    text = licence + '"""# A page\n\nText."""\n\nx = 1\n'
+    shown = rendered(written(parse(text, "a.py")).markdown)
+    (folded,) = shown.texts(".//details")
+    assert "Somebody" in folded and "with limits" in folded and "Text" not in folded
+    below = text.replace(licence, "") + licence + "y = 2\n"
+    assert rendered(written(parse(below, "a.py")).markdown).texts(".//details") == []
+
+
 def test_a_script_of_jupytext_is_read_as_the_notebook_that_it_is() -> None:
     text = (
         "# ---\n# jupyter:\n#   jupytext:\n#     format_name: percent\n# ---\n\n"
