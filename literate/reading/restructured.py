@@ -86,6 +86,7 @@ _INLINE = re.compile(
     r"|(?<![\w`:]):(?P<role>[a-z][\w+.-]*(?::[a-z]\w*)?):`(?P<said>[^`]+)`(?:\\ ?(?=\w))?"
     r"|`(?P<words>[^`<]*?)\s*<(?P<address>[^`<>\s]+)>`__?(?!\w)"
     r"|`(?P<reference>[^`]+)`__?(?![\w`])"
+    r"|(?<![\w`])`(?P<shown>[^`<]*[^`<\s])\s+<[~.!]?[A-Za-z_][\w.]*>`(?![\w`])"
     r"|`[^`]*`"
     r"|\[(?P<cited>\w+)\]_(?!\w)"
 )
@@ -172,6 +173,9 @@ def _inline(match: re.Match[str], addresses: dict[str, str]) -> str:
         words = match["reference"]
         address = addresses.get(" ".join(words.split()).lower())
         return f"[{words}]({address})" if address else words
+    if match["shown"]:
+        # Where names need no role: the words, and then what they lead to.
+        return f"`{match['shown']}`"
     if match["cited"]:
         return f"[{match['cited']}]"
     return match[0]

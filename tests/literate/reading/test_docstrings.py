@@ -251,3 +251,11 @@ def test_what_stands_below_an_empty_line_in_an_entry_is_a_block_of_its_own() -> 
     texts = [line.text for line in as_markdown(docstring.split("\n"))]
     assert texts[2:5] == ["* `a`: see", "", "    | x | y |"]
     assert texts[-2:] == ["* `b`: and", "    more"]
+
+
+def test_a_name_without_a_role_can_have_words_of_its_own() -> None:
+    text = "As `get_bytes(1) <get_bytes>`, `a < b` and `x <https://a.b>`_ say."
+    (line,) = as_markdown([text])
+    assert line.text == "As `get_bytes(1)`, `a < b` and [x](https://a.b) say."
+    (line,) = as_markdown(["A `message <.Message>`."])
+    assert line.text == "A `message`."
