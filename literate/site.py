@@ -308,14 +308,18 @@ def pages(
     changes = Changes(by_class, setting, measured, references)
     all_steps = steps(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
-    others = inventories.documented(site.settings)
     kept_pages = kept_pages or KeptPages(None)
+    if kept_pages.documented is None:
+        kept_pages.documented = inventories.documented(site.settings)
+    others = kept_pages.documented
     on_disk = kept_pages.on_disk
     if not page_keys.depend_on_sources_alone(site.settings, site.results):
         on_disk = None
     seen = Seen()
     if on_disk:
         links = replace(links, pages=seen.over(site.sources))
+        modules = seen.over(references.modules)
+        changes = replace(changes, references=replace(references, modules=modules))
         page_files.watched(seen)
         every = page_keys.of_project(
             site.settings, page_files, site.sources, site.documents, all_steps, others

@@ -51,6 +51,7 @@ class KeptPages:
     * `pages` are pages, each with what it was made from, and the name of its graph
     * `graphs` are the files of all graphs, by their places on the site
     * `judged` are sources with their problems, which are those of all with these `names`
+    * `documented` are the names of [other projects](inventories.py), which are asked for once
     * `background` exports the graphs that no build waits for
     * `on_disk` has the pages of the last build of another process, where a build may take them
     """
@@ -63,6 +64,7 @@ class KeptPages:
     names: Names | None = None
     judged: dict[str, tuple[Source, list[Problem]]] = field(default_factory=dict)
     graphs: dict[str, bytes] = field(default_factory=dict)
+    documented: Mapping[str, str] | None = None
     background: BackgroundExports | None = None
     on_disk: PagesOnDisk | None = None
 

@@ -13,6 +13,7 @@ rules are known to hold. That the name exists is asked of Python itself.
 import builtins
 import keyword
 import sys
+from functools import cache
 from importlib.util import find_spec
 
 from literate.python.names_in_notes import ACTIVE, exists
@@ -57,6 +58,7 @@ _ON_OTHERS = {
 _BOTH = {"json.tool", "unittest.main"}
 
 
+@cache
 def address(name: str) -> str | None:
     r"""
     ## Where a name is documented

@@ -49,7 +49,7 @@ def depend_on_sources_alone(settings: Settings, results: Mapping[str, object]) -
     more = (
         results,
         settings.page_models,
-        settings.edit,
+        settings.edit is not None,
         settings.exercises,
         settings.differences,
         settings.sequels,

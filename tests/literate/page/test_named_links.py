@@ -1,13 +1,14 @@
 r"""Names between backticks lead to what they mean, once in each note."""
 
 import re
+from pathlib import Path
 
 from literate.page.context import context
 from literate.page.formulas import Formulas
 from literate.page.links import Links
 from literate.page.page import page
 from literate.reading.source import parse
-from tests.literate.projects import KATEX, ROOT
+from tests.literate.projects import KATEX, ROOT, succeed, write
 from tests.literate.shown import rendered
 
 FILES = {
@@ -103,3 +104,23 @@ def test_a_name_leads_to_another_page_and_no_link_stands_in_a_link() -> None:
         ("pkg.cards.Hand", "cards.md#Hand"),
         ("pkg.cards", "cards.md"),
     ]
+
+
+def test_a_page_that_was_kept_follows_a_name_that_a_package_hands_on(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": f'[tool.literate]\nsources = {{ pkg = "" }}\nkatex = "{KATEX}"\n'
+        "strict = false\n",
+        "mkdocs.yml": "site_name: A\ntheme: { name: material, font: false }\nplugins: [literate]\n",
+        "docs/.keep": "",
+        "pkg/__init__.py": '"""# A"""\nfrom pkg.one import f as f\n',
+        "pkg/one.py": '"""# One"""\ndef f(): pass\n',
+        "pkg/two.py": '"""# Two"""\ndef f(): pass\n',
+        "pkg/user.py": '"""# User\n\nIt calls `pkg.f`."""\n',
+    }
+    write(tmp_path, files)
+    for module in ("one", "two"):
+        init = files["pkg/__init__.py"].replace("one", module)
+        write(tmp_path, {"pkg/__init__.py": init})
+        succeed(tmp_path, "mkdocs", "build", "-q")
+        page = (tmp_path / "site/user/index.html").read_text(encoding="utf-8")
+        assert f'<a href="../{module}/#f"><code>pkg.f</code></a>' in page
