@@ -240,7 +240,7 @@ def test_on_this_page_lists_what_has_no_heading_where_the_author_writes_none(
     write(tmp_path, files)
     succeed(tmp_path, "mkdocs", "build")
     for name, anchors in (
-        ("plain", ["get", "Session", "Session.put"]),
+        ("plain", ["get", "Session", "Session.put", "without"]),
         ("headed", ["get"]),
     ):
         page = page_of(tmp_path, name)
