@@ -171,8 +171,7 @@ class Notes:
         """
         note = row.note
         if row.documents is None:
-            bare = next((one for one in row.begins if one in self.source.once(named)), None)
-            return *self._of_name(bare), note
+            return *self._of_name(headed_by(row, self.source)), note
         assert note is not None
         anchor = ""
         for block in note.parsed.blocks:
@@ -412,6 +411,16 @@ def is_headed(row: Row) -> bool:
     blocks = (block for block in row.note.parsed.blocks if not ANCHOR.fullmatch(block.text))
     first = next(blocks, None)
     return first is not None and first.kind == "heading"
+
+
+def headed_by(row: Row, source: Source) -> Definition | None:
+    r"""
+    ## The definition whose heading stands in a row
+    """
+    if row.documents is None:
+        return next((one for one in row.begins if one in source.once(named)), None)
+    has_heading = is_headed(row) or row.documents in source.once(named)
+    return row.documents if has_heading else None
 
 
 def named(source: Source) -> list[Definition]:

@@ -19,7 +19,7 @@ from literate.page.columns import Beside, bands, is_pictured, is_wide
 from literate.page.context import Context
 from literate.page.differences import Difference
 from literate.page.listing import CodeView, Listing
-from literate.page.notes import Notes, NoteView, is_headed, named
+from literate.page.notes import Notes, NoteView, headed_by
 from literate.page.path_of_steps import markdown as with_steps
 from literate.page.steps import PATH
 from literate.page.takeaways import Copies, Taken
@@ -117,8 +117,8 @@ def groups_of(
     waiting = list(page.rows)
     while waiting:
         row = waiting.pop(0)
-        has_heading = is_headed(row) or row.documents in page.source.once(named)
-        name = row.documents.name if row.documents and has_heading else ""
+        shown = headed_by(row, page.source)
+        name = shown.name if shown else ""
         difference = differences.get((page.source.path, name))
         last = row.documents.last if row.documents and difference else 0
         inside = []
