@@ -67,9 +67,10 @@ class Meanings:
         if root in source.once(taken_otherwise):
             return None
         is_call = match["call"] is not None
-        if classes and not rest and (is_call or root not in source.once(attributes_of_others)):
-            if member := self._member(classes[0], root, source):
-                return member
+        member = self._member(classes[0], root, source) if classes and not rest else None
+        if member:
+            is_asked_of_others = root in source.once(attributes_of_others)
+            return member if is_call or not is_asked_of_others else None
         known = self._known(source, root)
         if known is not None:
             return self._find(".".join([known, *rest]))

@@ -38,6 +38,7 @@ class Hand(Base):
 class Strange(Foreign): pass
 
 def sort(hands): pass
+def shape(hands): pass
 def shuffle(): pass
 def key(): pass
 if LIMIT:
@@ -86,6 +87,7 @@ CARDS = "pkg/cards.py"
         ("key", "", None),
         ("shape", "Hand", None),
         ("shape()", "Hand", (CARDS, "Hand.shape")),
+        ("shape", "", (CARDS, "shape")),
         ("twice", "", (CARDS, "twice")),
         ("LIMIT", "", None),
         # Of other modules.
