@@ -47,8 +47,8 @@ reaches 1.688.
   larger, and a learned one can. It reaches
   [2.519](../../results/course.json#tables.steps.A%20learned%20table%20of%20pairs.loss) after 400
   steps at one rate, and [2.492](../../results/counting.json#values.learned) after 2,000 at a rate
-  that rises and falls, which is nearly what counting gives. So the loop works. Read as far as the
-  [loop](../training/loop.py#train) itself; what else is on the page can wait.
+  that rises and falls, which is nearly what counting gives. So the loop works. It is nine
+  lines at the top of the page; what else is there can wait.
 
   [step_03.py](../../docs/course/step_03.py "program")
 

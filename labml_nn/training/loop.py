@@ -20,6 +20,22 @@ has a probability of 1/3. *Compare:* the first one came, so the loss is $\ln 3 =
 *Move* against it with a rate of 1: the logits are 0.67, −0.33 and −0.33, the first letter has a
 probability of 0.58, and the loss is 0.55.
 
+The whole loop is short:
+
+```python
+model = nn.Embedding(n_vocab, n_vocab)
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.03)
+for step in range(400):
+    inputs, targets = batches.at(step)
+    logits = model(inputs)
+    loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+Below, the rate rises and falls, and long gradients are clipped.
+
 **In:** a model that turns tokens, `[seq_len, batch_size]`, into logits, `[seq_len, batch_size,
 n_vocab]`; a function that gives the batch of a step; an optimizer. **Out:** the same model with
 better weights.
