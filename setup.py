@@ -102,7 +102,8 @@ setup(
             "markdown-it-py>=4",
             "mdit-py-plugins>=0.5",
             "MarkupSafe>=2.1",
-            # It draws the charts of recorded results; a project without charts can do without it.
+            # It draws the charts of recorded results, and has the letters of what is shared; a
+            # project without charts and without an address can do without it.
             "matplotlib>=3.8",
             # The engines exactly, here too: the pages lean on their templates.
             "mkdocs==1.6.1",

@@ -8,6 +8,7 @@ The order is that of the arrows: sources are read, what they can link to is know
 are measured, and then the pages are written. Nothing here knows the engine that builds the site.
 """
 
+import posixpath
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -27,13 +28,14 @@ from literate.page import (
     result_pages,
     scripts,
     search,
+    shared_pictures,
 )
 from literate.page.changes import Changes
 from literate.page.context import context
 from literate.page.documents import document
 from literate.page.formulas import Formulas
 from literate.page.kept_pages import KeptPages, inputs_of
-from literate.page.links import Links
+from literate.page.links import Links, folder
 from literate.page.notes import UNMEASURED
 from literate.page.page import Page, page
 from literate.page.pages_on_disk import digest
@@ -508,6 +510,23 @@ def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]
         yield replace(written, problems=sorted_problems, twin=twin.of_document(path, text, links))
 
 
+def with_pictures(site: Site, made: Sequence[Page]) -> list[Page]:
+    r"""
+    ## Pages with a picture for those who get a link to them
+
+    An address in it has to be absolute, so a site without one needs none.
+    """
+    store = site.settings.root / site.settings.store
+    name = next((page.title for page in made if page.uri == "index.md"), "")
+
+    def drawn(page: Page) -> Page:
+        uri = posixpath.join(folder(page.uri), shared_pictures.NAME)
+        picture = shared_pictures.picture(store, name, page.title, page.summary)
+        return replace(page, files={**page.files, uri: picture})
+
+    return [drawn(page) for page in made]
+
+
 def correct_pages(
     site: Site,
     report: Callable[[str], None],
@@ -526,6 +545,8 @@ def correct_pages(
         made = list(pages(site, sources, measured, kept_pages, edit(site.settings), unmeasured))
     except EditError as error:
         raise LiterateError([Problem("pyproject.toml", 1, str(error))]) from None
+    if site.url:
+        made = with_pictures(site, made)
     written = [*made, *documents(site), *made_pages(site)]
     problems = [problem for page in written for problem in page.problems]
     site.settings.judge([*problems, *of_all(site)], warn or report)

@@ -83,7 +83,9 @@ def test_lessons_never_import_machinery() -> None:
         # Where charts are drawn; what needs none does without.
         (
             {"matplotlib"},
-            ["literate/results/charts.py", "literate/results/drawing.py"]
+            # The letters of a picture that is shared.
+            ["literate/page/shared_pictures.py"]
+            + ["literate/results/charts.py", "literate/results/drawing.py"]
             # What draws in a notebook, and the letters of a figure.
             + ["literate/takeaway/look_inside.py", "literate/takeaway/rasters.py"],
         ),

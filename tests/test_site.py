@@ -174,15 +174,20 @@ def test_every_page_has_a_card_in_words_of_its_own(
         assert stated["og:description"] == stated["description"]
         assert stated["og:image:alt"] == f"{stated['og:title']}: {stated['description']}"
         assert stated["twitter:card"] == "summary_large_image"
-        assert stated["og:image"] == f"{SITE_URL}images/page.png"
+        # A page of a source has a picture of its own, and every picture the size that is stated.
+        picture = site / stated["og:image"].removeprefix(SITE_URL)
+        own = "application/ld+json" in (site / page).read_text(encoding="utf-8")
+        assert picture == (
+            (site / page).with_name("share.png") if own else site / "images/page.png"
+        )
+        header = picture.read_bytes()[16:24]
+        named = stated["og:image:width"], stated["og:image:height"]
+        assert named == tuple(str(int.from_bytes(header[at : at + 4])) for at in (0, 4)), page
+        assert picture.stat().st_size < 30_000 or not own
     assert {one for one in said if said.count(one) > 1} == set()
     # What is no page is not to be found.
     missing = Document(site / "404.html")
     assert missing.canonical == [] and "og:url" not in missing.stated
-    # The width and the height stand at the beginning of a PNG.
-    header = (site / "images/page.png").read_bytes()[16:24]
-    named = stated["og:image:width"], stated["og:image:height"]
-    assert named == tuple(str(int.from_bytes(header[at : at + 4])) for at in (0, 4))
 
 
 def test_a_page_says_what_it_teaches_and_from_which_paper(site: Path) -> None:

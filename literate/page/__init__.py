@@ -9,6 +9,7 @@ summary: Notes and code become one Markdown document a page.
 * [context](context.py): what a page needs to know of all others.
 * [row_views](row_views.py), [head](head.py): the parts of a page, ready for the template.
 * [takeaways](takeaways.py), [recorded](recorded.py): the files beside a page, and their addresses.
+* [shared_pictures](shared_pictures.py): the picture that a chat or a forum shows of a page.
 * [templates](templates.py): how these are loaded.
 * [links](links.py): notes link to source files; the site links to pages; both work.
 * [highlight](highlight.py): code becomes HTML, line by line.
