@@ -1,7 +1,6 @@
 r"""How long code takes: runs it often, and tells the time of one run."""
 
-import statistics
-import timeit
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -12,6 +11,14 @@ def _with_unit(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.2f} {unit}"
     return f"{seconds / 1e-9:.2f} ns"
+
+
+def _part(ordered: list[float], part: float) -> float:
+    r"""What lies at a part of the way through numbers in order, between two if need be."""
+    place = part * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
 class Measurement:
@@ -31,20 +38,18 @@ class Measurement:
     @property
     def mean(self) -> float:
         r"""The mean of the series."""
-        return statistics.fmean(self.times)
+        return sum(self.times) / len(self.times)
 
     @property
     def median(self) -> float:
         r"""The one in the middle."""
-        return statistics.median(self.times)
+        return _part(sorted(self.times), 0.5)
 
     @property
     def iqr(self) -> float:
         r"""The width of the middle half."""
-        if len(self.times) < 2:
-            return 0.0
-        low, _, high = statistics.quantiles(self.times, n=4, method="inclusive")
-        return high - low
+        ordered = sorted(self.times)
+        return _part(ordered, 0.75) - _part(ordered, 0.25)
 
     def __repr__(self) -> str:
         head = f"<torch.utils.benchmark.utils.common.Measurement object at {hex(id(self))}>\n"
@@ -63,7 +68,7 @@ class Timer:
         stmt: str = "pass",
         setup: str = "pass",
         global_setup: str = "",
-        timer: Callable[[], float] = timeit.default_timer,
+        timer: Callable[[], float] = time.perf_counter,
         globals: dict[str, Any] | None = None,
         label: str | None = None,
         sub_label: str | None = None,
@@ -79,24 +84,33 @@ class Timer:
         import torch
 
         names = {"torch": torch} | (globals or {})
-        self._timer = timeit.Timer(stmt, setup, timer, names)
+        exec(compile(setup, "setup", "exec"), names)
+        self._code = compile(stmt, "stmt", "exec")
+        self._names, self._clock = names, timer
         self._title = f"{label or stmt}{f': {sub_label}' if sub_label else ''}"
         self._words = (label or stmt, sub_label or stmt, description, num_threads)
 
     def timeit(self, number: int = 1000000) -> Measurement:
         r"""So many runs, as one series."""
-        self._timer.timeit(max(number // 100, 2))
-        return Measurement(number, [self._timer.timeit(number)], self._title, self._words)
+        self._seconds(max(number // 100, 2))
+        return Measurement(number, [self._seconds(number)], self._title, self._words)
+
+    def _seconds(self, number: int) -> float:
+        code, names = self._code, self._names
+        begun = self._clock()
+        for _ in range(number):
+            exec(code, names)
+        return self._clock() - begun
 
     def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
         r"""Series of so many runs that each takes long enough to be measured."""
-        number, took = 1, self._timer.timeit(1)
+        number, took = 1, self._seconds(1)
         while took < min_run_time / 100:
             number *= 10
-            took = self._timer.timeit(number)
+            took = self._seconds(number)
         times = [took]
         while sum(times) < min_run_time:
-            times.append(self._timer.timeit(number))
+            times.append(self._seconds(number))
         return Measurement(number, times, self._title, self._words)
 
     adaptive_autorange = blocked_autorange
