@@ -1,6 +1,6 @@
 r"""
 ---
-title: Lists
+title: Lists inside Lists
 summary: Where a list begins, and how far one inside another is indented, as the engine needs it.
 ---
 

@@ -1,6 +1,6 @@
 r"""
 ---
-title: Looking Inside
+title: Cells That Look Inside
 summary: A cell of the notebook draws what the lines of a function make of a real sentence.
 ---
 
