@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import matplotlib
+import matplotlib.pyplot
 import nbformat
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
@@ -52,6 +52,7 @@ SKIPPED = (
     "show_shapes(",
     "#@title Is the line right?",
     "#@title Is the bug gone?",
+    "#@title Are the lines right?",
 )
 # What the cells that are left out leave behind: the form asks whether they were run.
 BEFORE = {"__name__": "__main__", "set_up_notebook": None}

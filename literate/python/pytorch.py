@@ -40,9 +40,9 @@ _RULES = [
         (r"inference_mode|set_grad_enabled", r"generated/torch.autograd.grad_mode.\g<0>.html"),
         # Modules and constants of one lower-case word have no such page.
         (
-            r"(?!(?:accelerator|ao|autograd|channels_last|classes|compiler|cpp|distributed|distributions|e"
+            r"(?!(?:accelerator|ao|autograd|channels_last|classes|compiler|contrib|cpp|distributed|distributions|e"
             r"|export|func|functional|futures|fx|hub|inf|jit|library|masked|monitor|mtia"
-            r"|multiprocessing|nan|nested|onnx|ops|overrides|package|pi|profiler|quantization"
+            r"|multiprocessing|nan|nativert|nested|numa|onnx|ops|overrides|package|pi|profiler|quantization"
             r"|quasirandom|random|return_types|serialization|signal|sparse|special|storage|strided"
             r"|testing|torch|torch_version|types|utils|version|windows|xpu)$)"
             r"(?:(?:Tensor\.|nn\.functional\.|nn\.utils\.|cuda\.|linalg\.|fft\.)?[a-z][a-z_0-9]*"

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from benchmarks import gpu_museum
-from benchmarks.gpu_museum import CASES, main, said
+from benchmarks.gpu_museum import CASES, main
 from wrongline import language_model
 
 CPU = torch.device("cpu")
@@ -30,15 +30,22 @@ def test_all_are_told_as_they_should_be(capsys: pytest.CaptureFixture[str]) -> N
     ]
 
 
-def test_without_the_block_a_right_model_is_accused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_block_a_right_model_is_told_to_be_unusual(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     @contextmanager
     def disturbed(model: torch.nn.Module) -> Iterator[torch.device]:
         yield CPU
 
-    case, _ = CASES["a model with a fused attention"]
-    assert said(case, "autocast", CPU) == ""
+    def told() -> str:
+        model = gpu_museum.model(gpu_museum.FusedAttention, gpu_museum.N_LAYERS)
+        with torch.autocast("cpu", torch.bfloat16):
+            found = language_model.find_in_language_model(model, gpu_museum.batch()[:, :-1])
+        return " ".join(map(str, found.unusual.values()))
+
+    assert "depend on the length" not in told()
     monkeypatch.setattr(language_model, "undisturbed", disturbed)
-    assert "depend on the length" in said(case, "autocast", CPU)
+    assert "depend on the length" in told()
 
 
 def test_without_a_gpu_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,6 +40,8 @@ def test_an_attention_map_has_queries_from_top_to_bottom_and_keys_from_left_to_r
 
 @pytest.fixture
 def show(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    # Those of other tests in this process.
+    plt.close("all")
     show = Mock()
     monkeypatch.setattr(plt, "show", show)
     return show
