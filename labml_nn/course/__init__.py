@@ -122,7 +122,7 @@ reaches 1.688.
 
   [step_12.py](../../docs/course/step_12.py "program")
 
-**After the last step** you know every part of a language model. Choose a door:
+**After the last step** you know every part of this language model. Choose a door:
 
 * What is each modern part worth? [The ablation](../transformers/modern/ablation.py) measures it,
   and [each part](../transformers/modern/__init__.py) has a page of its own.
@@ -154,8 +154,8 @@ Counting gives its answer at once, and more time doesn't help it. A transformer 
 After 2,000 steps the classic one is level with counting: three seeds end between
 [1.682](../../results/recipes.json#tables.losses.classic.low) and
 [1.686](../../results/recipes.json#tables.losses.classic.high), a fourth run at
-[1.678](../../results/longer.json#values.steps.2000), and the best is ahead of 1.688 by 0.010,
-hardly more than seeds differ. After 4,000 steps it is ahead, with
+[1.678](../../results/longer.json#values.steps.2000), all a little below 1.688: by 0.002 to 0.010,
+where the four differ by 0.008. After 4,000 steps it is ahead, with
 [1.591](../../results/longer.json#values.steps.4000), and after 8,000 steps it reaches
 [1.522](../../results/longer.json#values.steps.8000).
 
@@ -164,7 +164,7 @@ hardly more than seeds differ. After 4,000 steps it is ahead, with
 Why? Counting knows a context only if these very letters came up before. Of the contexts of six
 letters in the validation text, [21](../../results/counting.json#tables.contexts.6.unseen) % never
 did. The transformer has no table: what it learns from one context changes its weights, and so what
-it makes of all others. That is how it can use 64 letters.
+it makes of all others.
 
 But it needs text. With a sixteenth of the training text, counting is better:
 [2.428](../../results/longer.json#values.texts.16.counted) against

@@ -8,11 +8,11 @@ terms:
   warm-up: The first steps of a training, in which the learning rate rises.
 ---
 
-A model starts with random weights, and its loss is about that of guessing:
+A model that knows nothing has the loss of guessing:
 [4.190](../../results/counting.json#values.guessing) nats a character for the 66 tokens of Tiny
-Shakespeare. Training lowers it by repeating four steps: *predict* the next characters, *compare*
-the predictions with the text, *differentiate* the loss with respect to every weight, and *move*
-each weight a little in the direction that lowers the loss.
+Shakespeare, 65 characters and one for any other. Training lowers it by repeating four steps:
+*predict* the next characters, *compare* the predictions with the text, *differentiate* the loss
+with respect to every weight, and *move* each weight a little in the direction that lowers the loss.
 
 Take one letter that is followed by one of three others, with logits of 0, 0 and 0. *Predict:* each
 has a probability of 1/3. *Compare:* the first one came, so the loss is $\ln 3 = 1.10$.
@@ -24,6 +24,7 @@ The whole loop is short:
 
 ```python
 model = nn.Embedding(n_vocab, n_vocab)
+nn.init.zeros_(model.weight)
 optimizer = torch.optim.AdamW(model.parameters(), lr=0.03)
 for step in range(400):
     inputs, targets = batches.at(step)
@@ -34,7 +35,8 @@ for step in range(400):
     optimizer.step()
 ```
 
-Below, the rate rises and falls, and long gradients are clipped.
+On a first reading you can stop here. Below, the rate rises and falls, and long gradients are
+clipped.
 
 **In:** a model that turns tokens, `[seq_len, batch_size]`, into logits, `[seq_len, batch_size,
 n_vocab]`; a function that gives the batch of a step; an optimizer. **Out:** the same model with
@@ -62,8 +64,9 @@ def learning_rate(step: int, steps: int, warmup: float = 0.05, final: float = 0.
 
     The rate of a step, as a share of the highest rate. AdamW divides each gradient by its usual
     size, and after one step it knows one gradient: a weight whose gradient was 0.001 moves as far
-    as one whose gradient was 1. So the rate rises slowly at first. At the end it falls, and the
-    weights settle. In our runs [the fall matters most](loop.py#example).
+    as one whose gradient was 1. So the rate rises slowly at first; on our small models that gains
+    nothing that we could measure. At the end it falls, and the weights settle. In our runs [the
+    fall matters most](loop.py#example).
 
     [The learning rate in the course of 2,000 steps](../../results/drawings.json#figures.schedule)
     """
@@ -125,7 +128,8 @@ def gradients(
     # of the weight changes the loss by that many times as much.
     loss.backward()
 
-    # For recording. Detached, so that the whole computation needn't be kept.
+    # For recording, a number alone: `backward` has freed the computation, and this lets go of the
+    # rest of its graph.
     return loss.detach()
 
 
@@ -229,7 +233,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
     ## Example
 
     A table of pairs as the model: row $i$ has the logits of the token after token $i$. In an
-    alphabet over and over, one token is enough to know the next, so the loss goes to nearly zero.
+    alphabet, one token is enough to know the next, so the loss goes to nearly zero.
 
     ### Measured here
 
@@ -247,7 +251,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
     out](../../results/loop_parts.json#tables.parts)
 
     It isn't that nothing was clipped. In one such run of 1,000 steps, 378 gradients were longer
-    than 1. But the longest was 2.8: a batch that is a hundred times as odd as the others didn't
+    than 1. But the longest was 2.8: a batch whose gradient is a hundred times as long didn't
     come up. So we made one. A smaller model trains for 200 steps, and after half of them one
     gradient is 100 or 1,000 times as long. Without clipping the loss at the end is
     [2.590](../../results/odd_batch.json#tables.lengths.100.whole) and
@@ -283,20 +287,18 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
         - [ ] To have more memory for the forward pass.
             - That is a side effect. Without it the step would still be wrong.
 
-    ??? question "Leave out `zero_grad`. What happens?"
-        Each gradient is the sum of all gradients so far, and the weights keep moving in directions
-        that were right long ago.
-
     ??? question "At which of 2,000 steps does the learning rate reach its highest value?"
-        At step 99, the hundredth and last one of the warm-up.
+        At step 99, the hundredth and last one of the warm-up. Step 100 still has it, where the
+        cosine begins.
 
     ??? question "A batch is too large for the memory. Write a `gradients` that takes it in halves."
         For each half of the columns, compute the mean loss, divide it by two, and call `backward`.
         The gradients of the halves add up to that of the whole, and so do the losses.
 
     ??? question "In its first step, AdamW divides each gradient by its own size. The result?"
-        Each weight moves by the whole learning rate of that step, whether its gradient is large or
-        tiny. That is one reason to begin with a low rate.
+        Each weight moves by the whole learning rate of that step, whether its gradient is 1 or
+        0.001. Only one that is zero, or as small as AdamW's `eps` of 1e-8, moves less. That is one
+        reason to begin with a low rate.
     """
     # Row $i$ of the table has a logit for each token.
     model = nn.Embedding(n_vocab, n_vocab)

@@ -10,11 +10,11 @@ Drive stays. **In:** the parts of a training that have a state, such as a model 
 **Out:** a file, and later the same parts as they were, on another machine.
 
 Isn't the model enough? Its weights are a third of it. AdamW keeps two more numbers for each weight,
-the running means of its gradient and of the square. If a weight is 0.5 and its gradients have been
-0.1, the file has 0.5, 0.1 and 0.01. The learning rate depends on the number of the step. At the end
-of a run it is a tenth of the highest. A new run climbs to the highest again, and the loss rises
-before it falls further. Dropout depends on random numbers. Leave one out, and the training goes on
-as another one.
+the running means of its gradient and of the square. If a weight is 0.5 and its gradient was 0.1 for
+a thousand steps, the file has 0.5, 0.1 and 0.01. The learning rate depends on the number of the
+step. At the end of a run it is a tenth of the highest. A new run climbs to the highest again, and
+the loss rises before it falls further. Dropout depends on random numbers. Leave out the optimizer,
+the step or the random numbers, and the training goes on as another one.
 
 Long trainings keep [more, and several files](engine/checkpoint.py).
 """
@@ -34,12 +34,14 @@ def mark(tensors: Sequence[Tensor]) -> list[int]:
     r"""
     ## What tells one training from another
 
-    One number for each tensor. A training has the marks of its first weights and its first batch. A
-    file of another model, seed or text has other marks, and isn't taken by mistake.
+    One number for each tensor. A training has the marks of its first weights and its first batch,
+    so a file of another model, another seed or another beginning has others, and isn't taken by
+    mistake. A text that differs only after the first batch isn't noticed.
     """
     # The sum of the bytes: whole numbers, so the order of adding doesn't matter, and any machine
     # gets the same.
-    # A bit that differs anywhere changes it, as good as always.
+    # One bit that differs changes the sum. Several can cancel, as when two numbers change places,
+    # but hardly by chance in all tensors at once.
     return [
         int(one.detach().cpu().contiguous().reshape(-1).view(torch.uint8).sum()) for one in tensors
     ]
@@ -92,7 +94,7 @@ class RunFile:
         top = DRIVE if DRIVE.is_dir() else Path()
         self.path = top / folder / f"{file}.pt" if folder else None
 
-        # Those of the run that the file is for.
+        # The marks of this run. `take` computes them.
         self.marks: list[int] = []
 
     def parts(self, run: Any) -> dict[str, Any]:
@@ -111,7 +113,7 @@ class RunFile:
             return
         # What dropout draws next is known at this moment only.
         run.random = random_state(run.device)
-        # The weights come in the order of their names, and lie where the model is.
+        # The tensors stay on the device of the model; `take` brings them to the CPU first.
         states = {name: one.state_dict() for name, one in self.parts(run).items()}
         numbers = {name: getattr(run, name) for name in NUMBERS}
 
@@ -157,13 +159,13 @@ def example(n_vocab: int = 11, d_model: int = 3) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
-    A table of pairs makes one step with AdamW.
+    A small table makes one step with AdamW. What does the file hold besides the table?
 
     ### Exercises
 
     ??? question "A file has the weights alone. What goes wrong when the training goes on?"
         - [x] AdamW and the schedule start anew, and the learning rate climbs to its highest again.
-            - Yes. The weights are those of step 600, and everything else is that of step 0. When we
+            - Yes. The weights have been trained, and everything else is that of step 0. When we
               tried it, the new schedule made the loss rise. A new AdamW did no harm at the low rate
               of the end. In the middle of a run its first step was five times as long as usual, and
               the loss was higher for some twenty steps.
@@ -173,14 +175,14 @@ def example(n_vocab: int = 11, d_model: int = 3) -> tuple[Tensor, Tensor]:
             - The weights are there, so it starts where it was, and rises with the rate.
 
     ??? question "The machine stops while the file is written. What do you have?"
-        The file of the time before, and half of a new one with another name. So at most a tenth of
-        the training is lost.
+        The file of the time before, and half of a new one with another name. A [run](run.py) keeps
+        its file ten times, so at most a tenth of the training is lost.
 
-    ??? question "You change the seed in the form. Why isn't the old file taken?"
+    ??? question "You change the seed. Why isn't the old file taken?"
         Other first weights have other marks. Without that check you would look at the curve of the
         old seed, and call it that of the new one.
     """
-    # What a training changes, besides the number of steps: the weights, and the optimizer.
+    # Two of the things that a training changes: the weights, and the optimizer's means.
     table = torch.nn.Embedding(n_vocab, d_model)
     optimizer = torch.optim.AdamW(table.parameters())
     table(torch.arange(n_vocab)).square().mean().backward()

@@ -55,12 +55,16 @@ def judge_runs(
     from itertools import zip_longest
 
     plain = bool, int, float, complex, str, bytes, type(None)
+    containers = tuple, list, dict, set, frozenset
 
     class Kind(str):
         __repr__ = str.__str__
 
     def is_array(value: "Any") -> bool:
         return hasattr(value, "shape") and hasattr(value, "dtype") and hasattr(value, "tolist")
+
+    def is_number(value: "Any") -> bool:
+        return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
 
     def copied(value: "Any") -> "Any":
         return value.detach().clone() if hasattr(value, "detach") else value.copy()
@@ -72,14 +76,16 @@ def judge_runs(
             yield name, copied(value)
         elif callable(value) or hasattr(value, "__next__") or id(value) in around:
             return
-        elif isinstance(value, (tuple, list, dict, set, frozenset)):
+        elif isinstance(value, containers):
             # Neither a set nor, to `==`, a dictionary has an order.
             inside: Any = enumerate(value)
             if isinstance(value, dict):
                 inside = sorted(value.items(), key=lambda item: repr(item[0]))
             elif isinstance(value, (set, frozenset)):
                 inside = enumerate(sorted(value, key=repr))
-            yield name, Kind(f"a {type(value).__name__}")
+            # A shape is a tuple, and a counter a dictionary.
+            kind = next(one for one in containers if isinstance(value, one))
+            yield name, Kind(f"a {kind.__name__}")
             yield f"the length of {name}", len(value)
             for key, part in inside:
                 yield from parts(f"{name}[{key!r}]", part, own, (*around, id(value)))
@@ -181,8 +187,10 @@ def judge_runs(
         if is_array(one) != is_array(other):
             return told
         if not is_array(one):
-            if isinstance(one, (float, complex)) and isinstance(other, (float, complex)):
-                return "" if near(one, other) else told
+            # 2 is as good as 2.0; two whole numbers are equal, or they are not.
+            if is_number(one) and is_number(other):
+                whole = isinstance(one, int) and isinstance(other, int)
+                return "" if (one == other if whole else near(one, other)) else told
             is_same = type(one).__name__ == type(other).__name__ and one == other
             return "" if is_same else told
         if one.shape != other.shape:

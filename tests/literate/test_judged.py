@@ -5,15 +5,19 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
+import torch
 
 from literate.reading.source import read
 from literate.settings import load
 from literate.takeaway.assembly import for_page
 from literate.takeaway.exercises import exercises, located
+from page_runner.edit.judging import Run, judge_runs
 from tests.literate.projects import KATEX, ROOT, run, succeed, write
 from tests.test_exercises import RIGHT, STILL, UNSOLVED, execute
 
@@ -122,6 +126,35 @@ def test_the_notebook_judges_plain_python_and_arrays(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert judged_in_the_notebook(project, name, number, line, capsys) == expected
+
+
+def returning(value: object) -> Run:
+    r"""A run of a function that returns this, and of an example that does, too."""
+
+    def function() -> object:
+        return value
+
+    return lambda: (function.__code__, function)
+
+
+@pytest.mark.parametrize(
+    ("lesson", "yours", "same"),
+    [
+        (2, 2.0, True),
+        (0.1 + 0.2, np.float64(0.3), True),
+        ((2, 3), torch.Size([2, 3]), True),
+        ({"a": 2}, Counter("aa"), True),
+        # Whole numbers are equal, or they are not, however large.
+        (100_000, 100_001, False),
+        (1, True, False),
+        (2, "2", False),
+        ((2, 3), [2, 3], False),
+        (2.0, 2.01, False),
+    ],
+)
+def test_what_python_calls_equal_is_right(lesson: object, yours: object, same: bool) -> None:
+    said = judge_runs(returning(lesson), returning(yours), {}, [])
+    assert said.startswith("Right") is same
 
 
 # What the page runs, in a process that has no PyTorch.
@@ -319,7 +352,7 @@ def test_the_documentation_shows_the_example_project() -> None:
             file = PROJECT / "pyproject.toml" if is_settings else files[language]
             assert block in file.read_text(encoding="utf-8")
             shown[language] += 1
-    assert shown == {"python": 1, "toml": 3, "yaml": 1}
+    assert shown == {"python": 2, "toml": 3, "yaml": 1}
     commands = [block for language, block in blocks if language == "sh"]
     assert commands[1:] == [
         "mkdir -p docs\nmkdocs build\npython -m literate notebooks\n",

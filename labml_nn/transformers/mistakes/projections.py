@@ -7,9 +7,8 @@ summary: Five wrong lines around the projections; those that run change no shape
 These five are in the arithmetic around the scores. Take four heads of four features, and two keys
 whose products with the query are 8 and 0. Divided by $\sqrt 4$, the scores are 4 and 0, and the
 weights 0.98 and 0.02. Divided by $\sqrt{16}$, for the width of the model, they are 0.88 and 0.12.
-Not divided, or multiplied, they are 1 and 0 to three digits. All of that trains, and looks like a
-right model whose settings need some care. So only a [comparison with another
-implementation](../../../wrongline/comparison.py) finds all of them.
+Not divided, or multiplied, they are 1 and 0 to three digits. All of these train.
+A [comparison with another implementation](../../../wrongline/comparison.py) finds them at once.
 
 [Printed and honest loss of these mistakes; the line is the right
 model](../../../results/mistakes.json#figures.projections)
@@ -30,9 +29,9 @@ class QueryForAll(Mistake):
     r"""
     ## The query's projection for all three
 
-    A copied line in which the name was not changed: two of three layers are never used. The dot
-    product of a vector with itself is usually the largest, so a position can hardly look at another
-    one more than at itself. When we trained it, it didn't look at itself either: the queries stayed
+    A copied line in which the name was not changed: two of three layers are never used. With 32
+    features, a random vector's product with itself is larger than those with all others, so one
+    would expect each position to look at itself. When we trained it, it didn't: the queries stayed
     short, and the weights nearly even. A copy of the annotated transformer projected its values
     [with the layer of the keys](https://github.com/yflyzhang/AnnotatedTransformer/issues/1).
 
@@ -91,17 +90,17 @@ class Unscaled(Mistake):
     ## Not scaled
 
     Here it is no worse than the right one. Our guess is that the weights start too small for it to
-    matter: with a standard deviation of 0.02, the products spread by $0.02^2 \cdot 128 \cdot
-    \sqrt{32} = 0.29$. In [another of our models](../mha.py#example), whose weights start larger,
-    the loss without the scale is higher by 0.17. A path of [MLC
-    LLM](https://github.com/mlc-ai/mlc-llm/pull/3426) left it out, and so did code in a [post about
-    caches](https://github.com/huggingface/blog/pull/2893).
+    matter: with a standard deviation of 0.02, a query spreads by $0.02 \sqrt{128} = 0.23$, and a
+    sum of 32 products of two such numbers by $0.23^2 \sqrt{32} = 0.29$. In [another of our
+    models](../mha.py#example), whose weights start larger, the loss without the scale is higher by
+    0.17. A path of [MLC LLM](https://github.com/mlc-ai/mlc-llm/pull/3426) left it out, and so did
+    code in a [post about caches](https://github.com/huggingface/blog/pull/2893).
     """
 
     # No divisor: the scores of wide heads are large.
     right = "key.transpose(-2, -1) / math.sqrt(self.d_k)"
 
-    # A sum of 32 products of random numbers spreads by $\sqrt{32} = 5.7$.
+    # Were queries and keys to spread by 1, a sum of 32 products would spread by $\sqrt{32} = 5.7$.
     wrong = "key.transpose(-2, -1)"
 
 
