@@ -125,6 +125,8 @@ setup(
             "griffelib>=2",
             "hypothesis>=6.100",
             "mypy>=2.4",
+            # Values of its types come to the judge of exercises.
+            "numpy>=1.26",
             # Test vectors and models that others wrote: what the pages are compared with.
             "onnx>=1.23",
             "packaging>=24",
