@@ -328,17 +328,19 @@ def pages(
         )
         on_disk.begin(every, {path: digest(source.text) for path, source in site.sources.items()})
     kept = page_models(site.settings, PageModels.kept)
-    origins = {
-        source.path: (
-            inputs_of(source, links, measured.get(source.path), references),
-            unmeasured.get(source.path),
-        )
-        for source in chosen
-    }
+    origins: dict[str, object] = {}
+    if kept_pages.bench is not None:
+        origins = {
+            source.path: (
+                inputs_of(source, links, measured.get(source.path), references),
+                unmeasured.get(source.path),
+            )
+            for source in chosen
+        }
     new = [
-        path
-        for path, origin in origins.items()
-        if kept_pages.page(path, origin, kept.get(path)) is None
+        source.path
+        for source in chosen
+        if kept_pages.page(source.path, origins.get(source.path), kept.get(source.path)) is None
     ]
     shown = page_models(site.settings, lambda runs: runs.shown(new), kept_pages.background)
     pairs = site.settings.compare.items()
@@ -348,7 +350,7 @@ def pages(
     with Formulas(katex.folder(site.settings)) as formulas:
         around = context(links, formulas, measured, changes, all_steps, unmeasured, others)
         for source in chosen:
-            origin = origins[source.path]
+            origin = origins.get(source.path)
             graph = kept.get(source.path)
             written = kept_pages.page(source.path, origin, graph)
             own = ""
@@ -371,7 +373,8 @@ def pages(
                 written = page(source, around, takeaways)
                 told = twin.of_page(source, links, measured.get(source.path))
                 written = replace(written, problems=(*written.problems, *problems), twin=told)
-                kept_pages.pages[source.path] = origin, graph, written
+                if origin is not None:
+                    kept_pages.pages[source.path] = origin, graph, written
                 if on_disk and own:
                     on_disk.keep(source.path, own, seen.paths, written)
             against = [

@@ -1,14 +1,17 @@
 r"""
 ---
 title: Kept site
-summary: While a site is served, files that are as they were stay where they are.
+summary: Files that are as they were are not written again.
 ---
 
 Before each build, MkDocs empties the folder of the site, and then writes thousands of files:
 snippets, notebooks, weights. A handful of them have changed, and an author waits for that as long
-as for all else. So the folder is taken away before it is emptied, and put back after it.
+as for all else. So while a site is served, the folder is taken away before it is emptied, and put
+back after it. A single build knows nothing of the one before it. It begins with an empty folder,
+and [takes from the old one](#SiteBefore) what would be written just so.
 """
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,7 +20,7 @@ from literate.site import put
 
 class KeptSite:
     r"""
-    ## What the last build has left
+    ## The site that is served
 
     * `paths` are those of all files of the site
     * `origins` says what the files that are ours were made from, by their paths
@@ -69,6 +72,65 @@ class KeptSite:
             (folder / path).unlink(missing_ok=True)
             self.origins.pop(path, None)
         self.paths = paths
+
+    def drop(self) -> None:
+        r"""
+        ### Leave nothing beside the site
+        """
+
+
+class SiteBefore(KeptSite):
+    r"""
+    ## The site of another process
+
+    To make a file takes a file system far longer than to read one and give it another place.
+
+    * `aside` is the folder in which the old site lies while the new one is built
+    """
+
+    def __init__(self, aside: Path) -> None:
+        super().__init__()
+        self.aside = aside
+
+    def take_away(self, folder: Path) -> None:
+        r"""
+        ### Before the folder is emptied
+
+        The folder itself stays, since a server may run in it, and so does what is hidden in it, as
+        MkDocs leaves that alone. On another disk nothing can be kept.
+        """
+        self.drop()
+        if folder.is_dir():
+            self.aside.mkdir(parents=True, exist_ok=True)
+            for path in folder.iterdir():
+                if not path.name.startswith("."):
+                    try:
+                        path.rename(self.aside / path.name)
+                    except OSError:
+                        return
+
+    def has(self, folder: Path, path: str, origin: object) -> bool:
+        r"""
+        ### Was this text there? Then it is again
+        """
+        old = self.aside / path
+        content = origin.encode() if isinstance(origin, str) else origin
+        try:
+            if old.is_symlink() or old.read_bytes() != content:
+                return False
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            old.replace(folder / path)
+        except OSError:
+            return False
+        return True
+
+    def drop(self) -> None:
+        r"""
+        ### Remove what is left of it
+
+        Also after a build that was stopped.
+        """
+        shutil.rmtree(self.aside, ignore_errors=True)
 
 
 def _aside(folder: Path) -> Path:

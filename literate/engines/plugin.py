@@ -31,7 +31,7 @@ from mkdocs.structure.toc import TableOfContents
 from literate import site
 from literate.engines import kept_html
 from literate.engines.kept_html import KeptHtml
-from literate.engines.kept_site import KeptSite
+from literate.engines.kept_site import KeptSite, SiteBefore
 from literate.engines.raw_html import ReadyHtml
 from literate.page import kept_pages
 from literate.page.kept_pages import KeptPages
@@ -126,7 +126,10 @@ class LiteratePlugin(BasePlugin):
         if self.serves:
             self.kept_site.take_away(Path(config.site_dir))
             return
-        self.on_disk = PagesOnDisk(self.settings.root / self.settings.store / "pages")
+        store = self.settings.root / self.settings.store
+        self.kept_site = SiteBefore(store / "site")
+        self.kept_site.take_away(Path(config.site_dir))
+        self.on_disk = PagesOnDisk(store / "pages")
         self.kept_html = None
         events = config.plugins.events
         is_next_to_the_engine = events["page_markdown"][-1:] == [self.on_page_markdown] and events[
@@ -188,11 +191,18 @@ class LiteratePlugin(BasePlugin):
             self.on_disk.drop_others()
         self.kept_site.put(folder, self.for_programs)
         self.kept_site.drop_all_but(folder, self.paths)
+        self.kept_site.drop()
         (folder / "sitemap.xml.gz").unlink(missing_ok=True)
         if not config.site_url:
             (folder / "sitemap.xml").unlink(missing_ok=True)
         if self.kept_pages is not None and self.kept_pages.background is not None:
             self.kept_pages.background.start()
+
+    def on_build_error(self, *, error: Exception) -> None:
+        r"""
+        ### Leave nothing behind
+        """
+        self.kept_site.drop()
 
     def _pages(self, url: str) -> tuple[Site, list[Page]]:
         if not self.serves:

@@ -28,7 +28,7 @@ from functools import cached_property
 
 from literate.python.references import Target
 from literate.python.statements import module_name, take_apart
-from literate.reading.source import Definition, Source
+from literate.reading.source import Definition, Source, nodes
 
 _NAME = re.compile(r"@?(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)(?P<call>\(\))?")
 _LIKE_A_CLASS = re.compile(r"[A-Z]\w*[a-z]\w*")
@@ -194,7 +194,7 @@ def names_read(source: Source) -> frozenset[str]:
     r"""
     ## Names that the code of a file uses
     """
-    names = (node for node in ast.walk(source.tree) if isinstance(node, ast.Name))
+    names = (node for node in source.once(nodes) if isinstance(node, ast.Name))
     return frozenset(node.id for node in names if isinstance(node.ctx, ast.Load))
 
 
@@ -206,7 +206,7 @@ def attributes_of_others(source: Source) -> frozenset[str]:
     """
     return frozenset(
         node.attr
-        for node in ast.walk(source.tree)
+        for node in source.once(nodes)
         if isinstance(node, ast.Attribute)
         and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
     )

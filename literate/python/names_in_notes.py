@@ -37,7 +37,7 @@ from literate.python.scopes import bound_by_import
 from literate.reading.docstrings import OF_NAMES
 from literate.reading.notes import Block, Note, Span
 from literate.reading.rows import rows
-from literate.reading.source import Definition, Source
+from literate.reading.source import Definition, Source, nodes
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _OPTION = re.compile(r"--[a-z][\w-]*")
@@ -397,7 +397,7 @@ def _modules(source: Source) -> set[str]:
     What a source imports, and what may be a module in it, by full names.
     """
     modules: set[str] = set()
-    for node in ast.walk(source.tree):
+    for node in source.once(nodes):
         if isinstance(node, ast.Import):
             modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -410,14 +410,14 @@ def taken(source: Source) -> Taken:
     ## Collect the names of a source
     """
     origins: dict[str, set[str]] = {}
-    for node in ast.walk(source.tree):
+    for node in source.once(nodes):
         if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
             within = getattr(node, "module", None)
             for alias in node.names:
                 origin = (within or alias.name).partition(".")[0]
                 origins.setdefault(origin, set()).add(bound_by_import(alias))
     return Taken(
-        frozenset(_identifiers(ast.walk(source.tree))),
+        frozenset(_identifiers(source.once(nodes))),
         {origin: frozenset(bound) for origin, bound in origins.items()},
         frozenset(_modules(source)),
     )

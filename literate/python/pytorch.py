@@ -14,7 +14,7 @@ import ast
 import re
 
 from literate.python.statements import take_apart
-from literate.reading.source import Source
+from literate.reading.source import Source, nodes
 
 ADDRESS = "https://docs.pytorch.org/docs/stable/"
 
@@ -83,7 +83,7 @@ def addresses(source: Source) -> list[tuple[int, int, str]]:
     taken = {(use.line, use.column) for use in module.uses if use.name in means}
     links: dict[tuple[int, int], tuple[int, int, str]] = {}
     # Of `nn.functional.gelu`, which holds `nn.functional`, the longest is walked first.
-    for node in ast.walk(source.tree):
+    for node in source.once(nodes):
         last, attributes = node, []
         while isinstance(last, ast.Attribute):
             attributes.append(last.attr)

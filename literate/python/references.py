@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from literate.python.scopes import bindings, bound_by_import, origin_of
 from literate.python.statements import by_module, module_name, package_of, take_apart
 from literate.reading.on_demand import OnDemand
-from literate.reading.source import Source
+from literate.reading.source import Source, nodes
 
 # The file and the qualified name of a definition; no name is the file as a whole.
 Target = tuple[str, str]
@@ -101,7 +101,7 @@ def modules_on_demand(sources: Mapping[str, Source]) -> Mapping[str, Source]:
 
 
 def _imports(source: Source) -> list[ast.Import | ast.ImportFrom]:
-    return [node for node in ast.walk(source.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [node for node in source.once(nodes) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]:

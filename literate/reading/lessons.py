@@ -26,7 +26,7 @@ from typing import Any
 
 from literate.problems import Problem
 from literate.reading.front_matter import of_source, title_of
-from literate.reading.source import Definition, Source
+from literate.reading.source import Definition, Source, nodes
 from literate.settings import Settings
 
 # What a page runs by, to be measured or as a notebook.
@@ -192,7 +192,7 @@ def _imported(source: Source, lessons: Lessons) -> Iterator[Problem]:
     allowed = set()
     for pattern, packages in lessons.imports.items():
         allowed |= {*packages} if fnmatch(source.path, pattern) else set()
-    for node in ast.walk(source.tree):
+    for node in source.once(nodes):
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
         modules = _modules(node)

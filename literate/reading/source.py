@@ -176,6 +176,15 @@ class Source:
         return max(inside, key=lambda definition: definition.depth, default=None)
 
 
+def nodes(source: Source) -> tuple[ast.AST, ...]:
+    r"""
+    ## All nodes of the syntax tree, as `ast.walk` finds them
+
+    To be asked for [once](#Source.once): many rules look at each.
+    """
+    return tuple(ast.walk(source.tree))
+
+
 def read(path: Path, name: str | None = None, known: Source | None = None) -> Source:
     r"""
     ## Read a file

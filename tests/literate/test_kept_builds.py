@@ -97,6 +97,7 @@ def test_a_build_after_a_change_is_one_from_nothing(names: list[str], tmp_path: 
         assert name == "a name" or (alone and alone <= {*same})
         assert name == "a setting" or len(same) < len(before)
         shutil.rmtree(tmp_path / ".cache/literate/pages")
+        shutil.rmtree(tmp_path / "site")
         assert (site, said) == site_of(tmp_path), name
 
 
@@ -118,3 +119,19 @@ def test_what_is_kept_is_taken_only_if_it_is_whole(tmp_path: Path) -> None:
     assert {path: len(content) for path, content in kept(tmp_path).items()} == {
         path: len(content) for path, content in pages.items()
     }
+
+
+def test_a_build_takes_from_the_old_site_what_it_would_write_just_so(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    first, _ = site_of(tmp_path)
+    site = tmp_path / "site"
+    same, edited = site / "snippets/base/double.py", site / "snippets/base/double.bare.py"
+    moved = same.stat().st_ino
+    edited.write_text("a line of somebody")
+    write(site, {"gone/index.html": "of a page that is gone", ".nojekyll": ""})
+    # What a build has left that was killed.
+    write(tmp_path, {".cache/literate/site/snippets/base/four.py": "old"})
+    again, _ = site_of(tmp_path)
+    assert same.stat().st_ino == moved
+    assert again == {**first, ".nojekyll": b""}
+    assert not (tmp_path / ".cache/literate/site").exists()
