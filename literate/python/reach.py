@@ -546,7 +546,7 @@ def _named(found: Reach, texts: set[str]) -> list[Unit]:
             # As in `Path(__file__).with_suffix(".json")`.
             beside = {f"{unit[0].replace('.', '/')}{text}" for unit in found.units}
             found.data |= beside & ours.files
-        elif last.get(text, "/").rpartition("/")[0] in {*folders, "results"}:
+        elif text in last and last[text].rpartition("/")[0] in {*folders, "results"}:
             found.data.add(last[text])
     return [unit for unit in units if unit not in found.units]
 

@@ -210,6 +210,8 @@ def test_a_change_that_no_run_can_tell(project: Measured, path: str, old: str, n
         ("pkg/plugins.py", "FINE = {", "print()\nFINE = {", "plugins.py:import"),
         ("pkg/below.py", "class", "import random\nrandom.seed(1)\nclass", "below.py:import"),
         ("pkg/parts/__init__.py", "", "import random\nrandom.seed(1)\n", "__init__.py:import"),
+        # That of the package itself: a text of it may be the name of a file.
+        ("pkg/__init__.py", "from", "open('')\nfrom", "pkg/__init__.py:import"),
     ],
 )
 def test_a_change_that_a_run_may_tell(
