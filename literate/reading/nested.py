@@ -58,7 +58,11 @@ def nested(lines: Sequence[TextLine]) -> list[TextLine]:
             # Its items stand at the margin, however far the author has indented them.
             items.append(_Item(lines[at].indent, -lines[at].indent))
         shift = _shift(lines, at, items, not made or made[-1].is_blank)
-        made += [_moved(line, shift) for line in lines[at:end]]
+        moved = [_moved(line, shift) for line in lines[at:end]]
+        if _is_item(moved[0]) and _block_indent(made) > moved[0].indent:
+            # The engine takes all lines up to an empty one for what the first of them begins.
+            made.append(TextLine("", lines[at].at))
+        made += moved
         at = end
     return made
 
@@ -70,6 +74,18 @@ def _moved(line: TextLine, shift: int) -> TextLine:
     return TextLine(" " * shift + line.text[dropped:], line.at)
 
 
+def _block_indent(lines: Sequence[TextLine]) -> int:
+    r"""
+    The indentation of the line below the last empty one.
+    """
+    indent = 0
+    for line in reversed(lines):
+        if line.is_blank:
+            break
+        indent = line.indent
+    return indent
+
+
 def _is_item(line: TextLine) -> bool:
     return bool(_ITEM.match(line.text)) and not _RULE.match(line.text)
 
@@ -77,8 +93,8 @@ def _is_item(line: TextLine) -> bool:
 def _begins_in_paragraph(lines: Sequence[TextLine], at: int, items: Sequence[_Item]) -> bool:
     r"""
     Whether an item would be the next line of a paragraph. It is one of a list above, whose `items`
-    are open, or stands deeper in one of them, or there are two at least: a line that begins with a
-    dash can be a part of a sentence, or of a sum.
+    are open, or stands deeper in one of them, or a colon announces it, or there are two at least: a
+    line that begins with a dash can be a part of a sentence, or of a sum.
     """
     first = at
     while first and not lines[first - 1].is_blank:
@@ -95,7 +111,9 @@ def _begins_in_paragraph(lines: Sequence[TextLine], at: int, items: Sequence[_It
         return True
     if items and indent >= above[-1].indent + _MEANT:
         return True
-    return (bool(items) or above[-1].indent < _LEVEL) and _is_followed(lines, at)
+    is_announced = above[-1].text.rstrip().endswith(":")
+    may_begin = bool(items) or above[-1].indent < _LEVEL
+    return may_begin and (is_announced or _is_followed(lines, at))
 
 
 def _is_followed(lines: Sequence[TextLine], at: int) -> bool:

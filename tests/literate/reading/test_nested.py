@@ -58,6 +58,23 @@ IN_A_BOX = """
       - b
     - c
 """
+AN_ITEM_RIGHT_BELOW_AN_INNER_LIST = """
+1. one
+
+   * inner
+2. two
+
+   a paragraph of two
+
+3. three
+"""
+ONE_THAT_A_COLON_ANNOUNCES = """
+The values are:
+1. one
+   - inner
+
+2. two
+"""
 NO_LIST = """
 A sum of a
 - b is none, and in the year
@@ -103,7 +120,15 @@ def items(text: str) -> list[tuple[int, str]]:
     return Items(html).found
 
 
-@pytest.mark.parametrize("text", [NESTED, BELOW_A_SENTENCE])
+@pytest.mark.parametrize(
+    "text",
+    [
+        NESTED,
+        BELOW_A_SENTENCE,
+        AN_ITEM_RIGHT_BELOW_AN_INNER_LIST,
+        ONE_THAT_A_COLON_ANNOUNCES,
+    ],
+)
 def test_lists_are_those_of_commonmark(text: str) -> None:
     expected = Items(MarkdownIt("commonmark").render(text)).found
     assert items(text) == expected
