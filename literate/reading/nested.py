@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from literate.reading.restructured import TextLine, end_of_fence
+from literate.reading.restructured import FENCE, TextLine, end_of_fence
 
 _ITEM = re.compile(r"\s*(?P<mark>[-*+]|\d{1,9}[.)])(?:\s|$)")
 # What can't be the next line of a paragraph.
@@ -162,6 +162,9 @@ def _shift(lines: Sequence[TextLine], at: int, items: list[_Item], is_first: boo
         return items[-1].shift
     if not items:
         return 0
+    if FENCE.match(line.text):
+        # Four blanks more would be code with marks in it.
+        return _LEVEL * len(items) - line.indent
     if items[-1].inner is None:
         items[-1].inner = shift
     return items[-1].inner

@@ -57,6 +57,8 @@ _BORDER = re.compile(r"\s*(?:={2,}(?:\s+={2,})+|\+(?:[-=]+\+)+)\s*$")
 RULE = re.compile(r"([=\-~^\"'*+#.:_])\1{2,}\s*$")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+\S")
 _ANSWERED = re.compile(r">>>(\s|$)")
+# An argument and what is said of it, in a list that is not known as one.
+_ENTRY = re.compile(r"\s*\*{0,2}`{0,2}[^\W\d][\w.]*`{0,2}\s*(?:\(.+?\)\s*)?:\s")
 
 # Boxes, each with the kind that the site knows.
 _BOXES = {
@@ -105,7 +107,10 @@ def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
     while at < len(lines):
         taken = next(filter(None, (rule(lines, at) for rule in _RULES)), None)
         if taken is None:
-            prose.append(lines[at])
+            taken = _literal(lines, at)
+            # What announces code goes on with the text above it.
+            prose += _announced(lines[at]) if taken else [lines[at]]
+        if taken is None:
             at += 1
             continue
         block, after = taken
@@ -256,7 +261,8 @@ def indented(lines: Iterable[TextLine], blanks: str) -> list[TextLine]:
 
 def _place(lines: Sequence[TextLine], at: int) -> str:
     r"""
-    The blanks before a block: it is inside an item of a list above, or inside none.
+    The blanks before a block: it is inside an item of a list above, where the words of the item
+    begin, or inside none.
     """
     indent = lines[at].indent
     for above in reversed(lines[:at]):
@@ -264,7 +270,7 @@ def _place(lines: Sequence[TextLine], at: int) -> str:
             continue
         match = _ITEM.match(above.text)
         if match:
-            return " " * (4 * -(-indent // 4))
+            return " " * (match.end() - 1)
         indent = above.indent
     return ""
 
@@ -428,21 +434,31 @@ def _table(lines: Sequence[TextLine], at: int) -> _Made:
 
 def _literal(lines: Sequence[TextLine], at: int) -> _Made:
     r"""
-    Two colons announce code, which is indented below.
+    Two colons announce code, which is indented below: in an item of a list, more than its words.
     """
     text = lines[at].text.rstrip()
     if not text.endswith("::") or _DIRECTIVE.match(text):
         return None
-    inside, end = body(lines, at + 1, lines[at].indent)
-    if not inside or lines[at + 1].indent > lines[at].indent and not lines[at + 1].is_blank:
-        # Without an empty line between them, only an example of Google's style is meant.
-        if not inside or text.lstrip()[:1] in "-*+":
-            return None
-    blanks = _place(lines, lines.index(inside[0]) if inside[0] in lines else at)
-    announced = _prose([TextLine(text[:-1], lines[at].at)], {}) if text.strip(": ") else []
-    code = indented(fenced(inside, _language(inside)), blanks)
-    apart(announced, code)
-    return announced + code, end
+    item = _ITEM.match(text)
+    below = next((line for line in lines[at + 1 :] if not line.is_blank), None)
+    words = item.end() - 1 if item else 0
+    indent = words if below and below.indent > words else lines[at].indent
+    inside, end = body(lines, at + 1, max(indent, lines[at].indent))
+    if not inside:
+        return None
+    # Without an empty line between them, only an example of Google's style is meant.
+    if not lines[at + 1].is_blank and (item or _ENTRY.match(text)):
+        return None
+    first = next(i for i in range(at + 1, end) if not lines[i].is_blank)
+    return indented(fenced(inside, _language(inside)), _place(lines, first)), end
+
+
+def _announced(line: TextLine) -> list[TextLine]:
+    r"""
+    A line with two colons as it is read: one of them, or nothing, if nothing else stands there.
+    """
+    text = line.text.rstrip()
+    return [TextLine(text[:-1], line.at)] if text.strip(": ") else []
 
 
 def _title(lines: Sequence[TextLine], at: int) -> _Made:
@@ -474,6 +490,5 @@ _RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (
     _citation,
     _target,
     _table,
-    _literal,
     _title,
 )

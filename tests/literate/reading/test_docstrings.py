@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import griffe
 import pytest
+from markdown_it import MarkdownIt
 
 from literate.reading.docstrings import as_markdown
 from literate.reading.rows import rows
@@ -259,3 +260,30 @@ def test_a_name_without_a_role_can_have_words_of_its_own() -> None:
     assert line.text == "As `get_bytes(1)`, `a < b` and [x](https://a.b) say."
     (line,) = as_markdown(["A `message <.Message>`."])
     assert line.text == "A `message`."
+
+
+def code_of(text: str) -> list[tuple[int, str]]:
+    r"""Each block of code of a text, and how many items of lists it stands in."""
+    found = []
+    markup = "\n".join(line.text for line in as_markdown(text.split("\n")))
+    depth = 0
+    for token in MarkdownIt("commonmark").parse(markup):
+        depth += token.nesting * (token.type in ("list_item_open", "list_item_close"))
+        found += [(depth, token.content.strip())] if token.type in ("fence", "code_block") else []
+    return found
+
+
+def test_code_that_an_item_announces_is_inside_that_item() -> None:
+    items = (
+        "- one::\n\n      x = 1\n\n  more\n\n- two\n  goes on::\n\n    y = 2\n\nend::\n\n  z = 3"
+    )
+    assert code_of(items) == [(1, "x = 1"), (1, "y = 2"), (0, "z = 3")]
+    deep = "1. a\n\n   - b::\n\n         x = 1\n\n     >>> f(1)\n     2\n\n2. c::\n\n     y = 2"
+    assert code_of(deep) == [(2, "x = 1"), (2, ">>> f(1)\n2"), (1, "y = 2")]
+
+
+@pytest.mark.parametrize("title", ["Args", "Inputs"])
+def test_two_colons_behind_what_is_said_of_an_argument_announce_no_code(title: str) -> None:
+    text = f"{title}:\n    x: the x\n    y (int): the y::\n        goes on\n    w: the w"
+    assert code_of(text) == []
+    assert code_of("Usage::\n    f(1)") == [(0, "f(1)")]
