@@ -39,7 +39,7 @@ class NamedLinks:
         ### The addresses of all names in its notes
         """
         return [
-            self.address(span.content, source, row)
+            self.address(row.note.name(span.line, span.content), source, row)
             for row in rows(source)
             if row.note
             for span in row.note.parsed.spans
@@ -50,10 +50,14 @@ class NamedLinks:
         r"""
         ### The address of what inline code names
 
-        For HTML among Markdown. Empty, if there is none.
+        With a point in front, any name that ends so. For HTML among Markdown. Empty, if there is
+        none.
         """
         within = row.documents or row.within
-        meant = self.meanings.of(code, source, within)
+        name = code.removeprefix(".")
+        meant = self.meanings.of(name, source, within)
+        if code != name and not isinstance(meant, tuple):
+            meant = self.meanings.ending_with(name) or meant
         if meant is None:
             return ""
         if isinstance(meant, tuple):

@@ -379,10 +379,11 @@ class Notes:
         r"""
         Where a name leads that a note says for the first time.
         """
-        place = row.lines[0].number, span.content
+        name = row.note.name(span.line, span.content) if row.note else span.content
+        place = row.lines[0].number, name
         if self.named_links is None or place in self.led:
             return ""
-        address = self.named_links.address(span.content, self.source, row)
+        address = self.named_links.address(name, self.source, row)
         if address:
             self.led.add(place)
         return address

@@ -22,7 +22,7 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,6 +87,28 @@ class Meanings:
             found = self._find(f"{top}.{root}") if top in self.modules else None
             return found if isinstance(found, tuple) else None
         return None
+
+    def ending_with(self, name: str) -> Target | None:
+        r"""
+        ### The definition whose full name ends so, if there is one
+        """
+        last = name.rpartition(".")[2]
+        found = [
+            target
+            for full, target in self._by_last_part.get(last, ())
+            if f".{full}".endswith(f".{name}")
+        ]
+        return found[0] if len(found) == 1 else None
+
+    @cached_property
+    def _by_last_part(self) -> Mapping[str, Sequence[tuple[str, Target]]]:
+        found: dict[str, list[tuple[str, Target]]] = {}
+        for module, source in self.modules.items():
+            first = {one.name: one for one in source.definitions if not one.in_function}
+            for name in first:
+                known = f"{module}.{name}", (source.path, name)
+                found.setdefault(name.rpartition(".")[2], []).append(known)
+        return found
 
     @cached_property
     def roots(self) -> frozenset[str]:

@@ -56,13 +56,16 @@ class Note:
 
     `texts` are its lines without the marks of Python: one for each line of the file from `first`
     on, so that a problem in a note can name its line. A docstring in [another style](docstrings.py)
-    has become Markdown, and `numbers` are the lines that its texts come from.
+    has become Markdown, and `numbers` are the lines that its texts come from. `meant` are names
+    that are shown otherwise, such as “Tensor” for “torch.Tensor”: the line of the file, what is
+    shown, and the name, which may begin with a point if only its end is said.
     """
 
     kind: Literal["docstring", "comment"]
     first: int
     texts: tuple[str, ...]
     numbers: tuple[int, ...] = ()
+    meant: tuple[tuple[int, str, str], ...] = ()
 
     def line(self, at: int) -> int:
         r"""
@@ -82,7 +85,16 @@ class Note:
         """
         texts = self.texts[begin:end]
         numbers = self.numbers[begin:end]
-        return Note(self.kind, self.line(begin), texts, numbers)
+        return Note(self.kind, self.line(begin), texts, numbers, self.meant)
+
+    def name(self, line: int, shown: str) -> str:
+        r"""
+        ### The name that inline code means
+
+        By its line in the file; what is shown, where nothing else is said.
+        """
+        found = (name for at, words, name in self.meant if (at, words) == (line, shown))
+        return next(found, shown)
 
     @cached_property
     def parsed(self) -> "Parsed":

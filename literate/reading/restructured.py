@@ -88,7 +88,7 @@ _INLINE = re.compile(
     r"|(?<![\w`:]):(?P<role>[a-z][\w+.-]*(?::[a-z]\w*)?):`(?P<said>[^`]+)`(?:\\ ?(?=\w))?"
     r"|`(?P<words>[^`<]*?)\s*<(?P<address>[^`<>\s]+)>`__?(?!\w)"
     r"|`(?P<reference>[^`]+)`__?(?![\w`])"
-    r"|(?<![\w`])`(?P<shown>[^`<]*[^`<\s])\s+<[~.!]?[A-Za-z_][\w.]*>`(?![\w`])"
+    r"|(?<![\w`])`(?P<shown>[^`<]*[^`<\s])\s+<(?P<meant>[~.!]?[A-Za-z_][\w.]*)>`(?![\w`])"
     r"|`[^`]*`"
     r"|\[(?P<cited>\w+)\]_(?!\w)"
 )
@@ -189,12 +189,10 @@ def _inline(match: re.Match[str], addresses: dict[str, str]) -> str:
 def _role(role: str, said: str) -> str:
     if role == "math":
         return f"${said.strip()}$"
-    words, _, target = said.partition("<")
-    shown = words.strip() if target and words.strip() else said
     if role in _NAMES:
-        name = shown.lstrip("!")
-        # With a tilde only the last part is shown.
-        return f"`{name.rpartition('.')[2] if name.startswith('~') else name}`"
+        return f"`{_named(said)[0]}`"
+    words, target = _words_and_target(said)
+    shown = words or target
     if role in ("code", "samp"):
         return f"`{said}`"
     if role in ("doc", "ref", "numref", "term"):
@@ -202,6 +200,46 @@ def _role(role: str, said: str) -> str:
     if role in ("pep", "rfc"):
         return f"{role.upper()} {said}"
     return emphasised(shown)
+
+
+def _words_and_target(said: str) -> tuple[str, str]:
+    r"""
+    The words of a role, empty if it has none of its own, and the target, as it is written.
+    """
+    words, mark, target = said.partition("<")
+    if mark and words.strip() and target.endswith(">"):
+        return words.strip(), target.removesuffix(">").strip()
+    return "", said
+
+
+def _named(said: str) -> tuple[str, str]:
+    r"""
+    What is shown of the name of something, and the whole name: empty, if it is to lead nowhere.
+    """
+    words, target = _words_and_target(said)
+    name = target.lstrip("~!.")
+    # With a tilde only the last part is shown.
+    shown = words or (name.rpartition(".")[2] if target.startswith("~") else name)
+    return " ".join(shown.split()), "" if target.startswith("!") else target.lstrip("~")
+
+
+def names_meant(texts: Iterable[str]) -> tuple[tuple[int, str, str], ...]:
+    r"""
+    ## The names that are shown otherwise
+
+    In the texts of a docstring: the number of the text, from 0, what is shown, and the name that is
+    meant. One with a point in front is the end of a name.
+    """
+    text = "\n".join(texts)
+    found: dict[tuple[int, str], set[str]] = {}
+    for match in _INLINE.finditer(text):
+        said = match["said"] if match["role"] and match["role"].split(":")[-1] in _NAMES else ""
+        said = f"{match['shown']} <{match['meant']}>" if match["shown"] else said
+        if said:
+            shown, name = _named(said)
+            found.setdefault((text.count("\n", 0, match.start()), shown), set()).add(name)
+    only = ((at, shown, names.pop()) for (at, shown), names in found.items() if len(names) == 1)
+    return tuple((at, shown, name) for at, shown, name in only if name != shown)
 
 
 def _targets(lines: Iterable[TextLine]) -> Iterable[re.Match[str]]:

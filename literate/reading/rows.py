@@ -10,13 +10,13 @@ the page sets them side by side. The rows of a file, put together, are the file.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from literate.reading.docstrings import as_markdown
 from literate.reading.nested import nested
 from literate.reading.notes import Note
-from literate.reading.restructured import TextLine
+from literate.reading.restructured import TextLine, names_meant
 from literate.reading.source import CELL, Definition, Docstring, Line, Source
 
 # What only sets off a line, or the lines around it.
@@ -163,7 +163,9 @@ def _docstring_note(docstring: Docstring, is_module: bool = False) -> Note:
     first, *others = docstring.shown.expandtabs().split("\n")
     indent = min((_indent(line) for line in others if line.strip()), default=0)
     texts = (first.strip(), *(line[indent:].rstrip() for line in others))
-    return _note("docstring", docstring.first, texts, as_markdown(texts, is_module))
+    note = _note("docstring", docstring.first, texts, as_markdown(texts, is_module))
+    meant = tuple((note.first + at, words, name) for at, words, name in names_meant(texts))
+    return replace(note, meant=meant) if meant else note
 
 
 def _note(

@@ -1,13 +1,14 @@
 r"""Names between backticks lead to what they mean, once in each note."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from literate.page.context import context
 from literate.page.formulas import Formulas
 from literate.page.links import Links
 from literate.page.page import page
-from literate.reading.source import parse
+from literate.reading.source import Source, parse
 from tests.literate.projects import KATEX, ROOT, succeed, write
 from tests.literate.shown import rendered
 
@@ -53,17 +54,46 @@ def sort(cards): return sorted(cards)
 def tell(): pass
 ''',
 }
+ROLES = {
+    "pkg/__init__.py": '"""# A package"""\n',
+    "pkg/cards.py": '''"""# Cards"""
+
+
+class Hand:
+    def take(self, card): pass
+
+
+def sort(cards): pass
+''',
+    "pkg/roles.py": '''"""
+# Roles
+
+A :class:`~pkg.cards.Hand`, :meth:`.Hand.take`, :func:`a word <pkg.cards.sort>`, `one <.Hand>`,
+:func:`~numpy.sort` of numpy, :func:`!pkg.cards.sort`, :class:`.Nothing`, :ref:`words <pkg.cards>`.
+"""
+
+
+def sort(): pass
+''',
+}
 SOURCES = {path: parse(text, path) for path, text in FILES.items()}
-URIS = {"pkg/__init__.py": "index.md", "pkg/cards.py": "cards.md"}
+URIS = {
+    "pkg/__init__.py": "index.md",
+    "pkg/cards.py": "cards.md",
+    "pkg/roles.py": "roles.md",
+}
 OTHERS = {"numpy.ndarray": "https://n.org/a_b.html#numpy.ndarray", "them.far": "https://t.org/?a&b"}
+OTHERS["numpy.sort"] = "https://n.org/sort"
 PYTHON = "https://docs.python.org/3/library/"
 
 
-def links_of(path: str, **told: object) -> list[tuple[str, str]]:
+def links_of(
+    path: str, sources: Mapping[str, Source] = SOURCES, **told: object
+) -> list[tuple[str, str]]:
     r"""The words and the target of each link in the notes of a page."""
-    known = Links(SOURCES, URIS, ROOT, "docs", **told)
+    known = Links(sources, URIS, ROOT, "docs", **told)
     with Formulas(KATEX) as formulas:
-        made = page(SOURCES[path], context(known, formulas, documented=OTHERS))
+        made = page(sources[path], context(known, formulas, documented=OTHERS))
     assert made.problems == ()
     notes = re.sub(r'<div class="code">.*?</pre>', "", made.markdown, flags=re.DOTALL)
     shown = rendered(notes)
@@ -103,6 +133,17 @@ def test_a_name_leads_to_another_page_and_no_link_stands_in_a_link() -> None:
     assert links_of("pkg/__init__.py", resolves_html=True)[1:] == [
         ("pkg.cards.Hand", "cards.md#Hand"),
         ("pkg.cards", "cards.md"),
+    ]
+
+
+def test_a_role_leads_to_the_name_that_it_gives() -> None:
+    sources = {path: parse(text, path) for path, text in ROLES.items()}
+    assert links_of("pkg/roles.py", sources) == [
+        ("Hand", "../cards/#Hand"),
+        ("Hand.take", "../cards/#Hand.take"),
+        ("a word", "../cards/#sort"),
+        ("one", "../cards/#Hand"),
+        ("sort", "https://n.org/sort"),
     ]
 
 

@@ -262,6 +262,23 @@ def test_a_name_without_a_role_can_have_words_of_its_own() -> None:
     assert line.text == "A `message`."
 
 
+@pytest.mark.parametrize(
+    ("role", "shown"),
+    [
+        (":class:`~a.b.C`", "`C`"),
+        (":py:meth:`.C.f`", "`C.f`"),
+        (":meth:`~.C.f`", "`f`"),
+        (":func:`some words <a.f>`", "`some words`"),
+        (":func:`!a.f`", "`a.f`"),
+        (":ref:`words <a.b>`", "words"),
+        (":doc:`some words </a/b>`", "some words"),
+    ],
+)
+def test_a_role_shows_what_sphinx_shows(role: str, shown: str) -> None:
+    (line,) = as_markdown([f"See {role}."])
+    assert line.text == f"See {shown}."
+
+
 def code_of(text: str) -> list[tuple[int, str]]:
     r"""Each block of code of a text, and how many items of lists it stands in."""
     found = []
