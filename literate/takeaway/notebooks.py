@@ -4,7 +4,8 @@ title: All Notebooks
 summary: The notebooks of a package are written, or compared with those that were.
 ---
 
-Nothing is written if one [notebook](notebook.py) can't be built.
+Where the settings are strict, nothing is written if one [notebook](notebook.py) can't be built;
+else that page has none, and its problem is told.
 """
 
 import json
@@ -37,12 +38,12 @@ def build_all(
 
     The texts by their paths below the folder `out`, each under its [name](notebook.py#file_name);
     only those of the `chosen` modules, if these are given, and none of what is `machinery` in the
-    [settings](../settings.py#Settings.judge), which also say whether a page without a title is
-    reported or stops everything. Each has the `addresses` for its path, the figures and tables of
-    `results`, and the bytes of figures that `png` gives.
+    [settings](../settings.py#Settings.judge), which also say whether a page without a title, or one
+    whose notebook can't be built, is reported or stops everything. Each has the `addresses` for its
+    path, the figures and tables of `results`, and the bytes of figures that `png` gives.
     """
     built: dict[Path, str] = {}
-    problems: set[Problem] = set()
+    problems = _without_a_page(sources, settings)
     wrong: set[Problem] = set()
     for module in sources if chosen is None else chosen:
         if has_notebook(sources[module], settings):
@@ -51,13 +52,12 @@ def build_all(
             if path in built:
                 sentence = f"would be {path}, as another page is; give it a folder of its own."
                 problems.add(Problem(sources[module].path, 1, sentence))
+                continue
             try:
                 built[path] = build(sources, module, addresses(path), settings, results, png)
             except LiterateError as error:
                 problems.update(error.problems)
-    problems |= _without_a_page(sources, settings)
-    if problems:
-        raise LiterateError(problems)
+    settings.judge(problems, report)
     settings.judge(wrong, report)
     return built
 

@@ -365,6 +365,22 @@ def test_a_page_without_a_title_stops_the_notebooks_only_where_the_settings_are_
     assert [one.partition(";")[0] for one in said] == ["pkg/a.py:1: the module has no docstring"]
 
 
+def test_a_page_that_no_notebook_can_be_made_of_leaves_the_others_theirs() -> None:
+    example = "def example():\n    return 1\n"
+    sources = package(
+        {
+            "pkg/a.py": f'"""# A"""\n{example}example.__doc__ = "Assigned"\n',
+            "pkg/b.py": f'"""# B"""\n{example}',
+        }
+    )
+    said: list[str] = []
+    made = build_all(sources, Path(), replace(PLAIN, strict=False), report=said.append)
+    assert list(made) == [Path("b.ipynb")]
+    assert [one.partition(" ")[0] for one in said] == ["pkg/a.py:4:"]
+    with pytest.raises(LiterateError, match="pkg/a.py:4: does something when"):
+        build_all(sources, Path(), PLAIN)
+
+
 def test_a_first_sentence_that_is_the_summary_stands_there_once() -> None:
     text = 'r"""\n# A\n\nIt halves. And more.\n"""\n\n\ndef example():\n    return 1\n'
     (made,) = build_all(package({"pkg/a.py": text}), Path()).values()
