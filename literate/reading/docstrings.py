@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from literate.reading.inline_marks import emphasised, escaped, inline
 from literate.reading.nested import nested
 from literate.reading.restructured import (
     FENCE,
@@ -30,12 +31,10 @@ from literate.reading.restructured import (
     blocks,
     body,
     dedented,
-    emphasised,
     end_of_fence,
-    escaped,
     indented,
-    inline,
 )
+from literate.reading.substitutions import substituted
 
 # What the names of sections say about their entries: names of arguments or attributes, results,
 # errors, other names, or text.
@@ -91,7 +90,7 @@ _RESULT = re.compile(
 _SIGNS = re.compile(
     r"(?m)^\s*>>>|::[ \t]*$|^\s*\.\. |:[a-z]+:`|`__?(?!\w)|>`|\]_|^\s*[:@][a-z]+[^:\n`]*:(?:\s|$)"
     r"|^\s*([-=~^\"*+#])\1{2,}\s*$|^\s*\+[-=]+\+|^\s{0,3}[A-Z]\w*(?: \w+)?[ \t]*:[ \t]*$"
-    r"|:[ \t]*\n[ \t]*(?:[-*+]|\d+[.)])[ \t]"
+    r"|:[ \t]*\n[ \t]*(?:[-*+]|\d+[.)])[ \t]|^\s*\|[ \t][^|\n]+$|``\\ |\\ ``"
 )
 
 
@@ -116,8 +115,10 @@ def as_markdown(texts: Sequence[str], is_module: bool = False) -> list[TextLine]
     if is_module:
         lines = _with_title(lines)
     begin = _below_front_matter(texts)
-    is_styled = _SIGNS.search("\n".join(texts))
-    return lines[:begin] + nested(_sections(lines[begin:]) if is_styled else lines[begin:])
+    below = lines[begin:]
+    if _SIGNS.search("\n".join(texts)):
+        below = _sections(substituted(below))
+    return lines[:begin] + nested(below)
 
 
 def _with_title(lines: list[TextLine]) -> list[TextLine]:

@@ -19,6 +19,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from literate.reading.inline_marks import escaped, inline
+
 
 class TextLine(NamedTuple):
     r"""
@@ -56,6 +58,7 @@ _TARGET = re.compile(r"\s*(?:\.\. +_(?P<name>[^:`]+|`[^`]+`)|__):\s*(?P<address>
 _BORDER = re.compile(r"\s*(?:={2,}(?:\s+={2,})+|\+(?:[-=]+\+)+)\s*$")
 RULE = re.compile(r"([=\-~^\"'*+#.:_])\1{2,}\s*$")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+\S")
+_BARRED = re.compile(r"\s*\|(?:\s+[^|]+)?")
 _ANSWERED = re.compile(r">>>(\s|$)")
 # An argument and what is said of it, in a list that is not known as one.
 _ENTRY = re.compile(r"\s*\*{0,2}`{0,2}[^\W\d][\w.]*`{0,2}\s*(?:\(.+?\)\s*)?:\s")
@@ -79,21 +82,6 @@ _CODES = {
 }  # fmt: skip
 # Of a title, by the line below it; those of `=` and `-` are titles in Markdown, too.
 _LEVELS = {"=": 2, "-": 3, "~": 3}
-
-# The roles whose text is a name in code; what others hold is in a language of its own, or is words.
-_NAMES = set("any attr class const data exc func meth mod obj".split())
-# A backslash, with a blank or without, ends a role before a letter.
-_INLINE = re.compile(
-    r"(?P<literal>``(?:[^`]|`(?!`))+``)"
-    r"|(?<![\w`:]):(?P<role>[a-z][\w+.-]*(?::[a-z]\w*)?):`(?P<said>[^`]+)`(?:\\ ?(?=\w))?"
-    r"|`(?P<words>[^`<]*?)\s*<(?P<address>[^`<>\s]+)>`__?(?!\w)"
-    r"|`(?P<reference>[^`]+)`__?(?![\w`])"
-    r"|(?<![\w`])`(?P<shown>[^`<]*[^`<\s])\s+<(?P<meant>[~.!]?[A-Za-z_][\w.]*)>`(?![\w`])"
-    r"|`[^`]*`"
-    r"|\[(?P<cited>\w+)\]_(?!\w)"
-)
-# What Markdown would read as marks.
-_MARKS = re.compile(r"[\\`*_]")
 
 
 def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
@@ -133,113 +121,6 @@ def apart(above: list[TextLine], below: Sequence[TextLine]) -> None:
     """
     if above and below and not above[-1].is_blank and not below[0].is_blank:
         above.append(TextLine("", below[0].at))
-
-
-def emphasised(text: str) -> str:
-    r"""
-    ## Words in italics
-
-    What has marks of its own is left as it is.
-    """
-    text = " ".join(text.split())
-    if "`" in text:
-        return inline(text)
-    return f"*{escaped(text)}*" if text else ""
-
-
-def escaped(text: str) -> str:
-    r"""
-    ## A text without marks of Markdown
-    """
-    return _MARKS.sub(r"\\\g<0>", text)
-
-
-def inline(text: str, addresses: dict[str, str] | None = None) -> str:
-    r"""
-    ## The marks inside a line
-
-    Roles, links and citations; `addresses` are those of links by name. Line ends stay.
-    """
-    known = addresses or {}
-
-    def made(match: re.Match[str]) -> str:
-        shown = _inline(match, known)
-        return shown + "\n" * (match[0].count("\n") - shown.count("\n"))
-
-    return _INLINE.sub(made, text)
-
-
-def _inline(match: re.Match[str], addresses: dict[str, str]) -> str:
-    if match["role"]:
-        return _role(match["role"].split(":")[-1], match["said"])
-    if match["address"]:
-        return f"[{match['words'] or match['address']}]({match['address']})"
-    if match["reference"]:
-        words = match["reference"]
-        address = addresses.get(" ".join(words.split()).lower())
-        return f"[{words}]({address})" if address else words
-    if match["shown"]:
-        # Where names need no role: the words, and then what they lead to.
-        return f"`{match['shown']}`"
-    if match["cited"]:
-        return f"[{match['cited']}]"
-    return match[0]
-
-
-def _role(role: str, said: str) -> str:
-    if role == "math":
-        return f"${said.strip()}$"
-    if role in _NAMES:
-        return f"`{_named(said)[0]}`"
-    words, target = _words_and_target(said)
-    shown = words or target
-    if role in ("code", "samp"):
-        return f"`{said}`"
-    if role in ("doc", "ref", "numref", "term"):
-        return shown
-    if role in ("pep", "rfc"):
-        return f"{role.upper()} {said}"
-    return emphasised(shown)
-
-
-def _words_and_target(said: str) -> tuple[str, str]:
-    r"""
-    The words of a role, empty if it has none of its own, and the target, as it is written.
-    """
-    words, mark, target = said.partition("<")
-    if mark and words.strip() and target.endswith(">"):
-        return words.strip(), target.removesuffix(">").strip()
-    return "", said
-
-
-def _named(said: str) -> tuple[str, str]:
-    r"""
-    What is shown of the name of something, and the whole name: empty, if it is to lead nowhere.
-    """
-    words, target = _words_and_target(said)
-    name = target.lstrip("~!.")
-    # With a tilde only the last part is shown.
-    shown = words or (name.rpartition(".")[2] if target.startswith("~") else name)
-    return " ".join(shown.split()), "" if target.startswith("!") else target.lstrip("~")
-
-
-def names_meant(texts: Iterable[str]) -> tuple[tuple[int, str, str], ...]:
-    r"""
-    ## The names that are shown otherwise
-
-    In the texts of a docstring: the number of the text, from 0, what is shown, and the name that is
-    meant. One with a point in front is the end of a name.
-    """
-    text = "\n".join(texts)
-    found: dict[tuple[int, str], set[str]] = {}
-    for match in _INLINE.finditer(text):
-        said = match["said"] if match["role"] and match["role"].split(":")[-1] in _NAMES else ""
-        said = f"{match['shown']} <{match['meant']}>" if match["shown"] else said
-        if said:
-            shown, name = _named(said)
-            found.setdefault((text.count("\n", 0, match.start()), shown), set()).add(name)
-    only = ((at, shown, names.pop()) for (at, shown), names in found.items() if len(names) == 1)
-    return tuple((at, shown, name) for at, shown, name in only if name != shown)
 
 
 def _targets(lines: Iterable[TextLine]) -> Iterable[re.Match[str]]:
@@ -499,6 +380,28 @@ def _announced(line: TextLine) -> list[TextLine]:
     return [TextLine(text[:-1], line.at)] if text.strip(": ") else []
 
 
+def _line_block(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    A paragraph of lines with a bar before each: they end where their author ends them. What is
+    indented goes on with the line above it.
+    """
+    if not _BARRED.fullmatch(lines[at].text) or at and not lines[at - 1].is_blank:
+        return None
+    end = next((i for i in range(at, len(lines)) if lines[i].is_blank), len(lines))
+    inside = lines[at:end]
+    own = [line for line in inside if _BARRED.fullmatch(line.text)]
+    more = (line for line in inside if line not in own)
+    if len(own) < 2 or any(line.indent <= lines[at].indent for line in more):
+        return None
+    made: list[TextLine] = []
+    for line, below in zip(inside, [*inside[1:], None], strict=False):
+        text = line.text.strip().removeprefix("|").strip()
+        # Two blanks end a line in Markdown.
+        ends = "  " if below in own else ""
+        made.append(TextLine(" " * lines[at].indent + text + ends, line.at))
+    return _prose(made, {}), end
+
+
 def _title(lines: Sequence[TextLine], at: int) -> _Made:
     r"""
     A title between two lines, or above one that Markdown doesn't know.
@@ -528,5 +431,6 @@ _RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (
     _citation,
     _target,
     _table,
+    _line_block,
     _title,
 )

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from literate.reading.docstrings import as_markdown
+from literate.reading.inline_marks import names_meant
 from literate.reading.nested import nested
 from literate.reading.notes import Note
-from literate.reading.restructured import TextLine, names_meant
+from literate.reading.restructured import TextLine
 from literate.reading.source import CELL, Definition, Docstring, Line, Source
 
 # What only sets off a line, or the lines around it.

@@ -304,3 +304,24 @@ def test_two_colons_behind_what_is_said_of_an_argument_announce_no_code(title: s
     text = f"{title}:\n    x: the x\n    y (int): the y::\n        goes on\n    w: the w"
     assert code_of(text) == []
     assert code_of("Usage::\n    f(1)") == [(0, "f(1)")]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("One [#]_ and [1]_.\n\n.. [#] two\n.. [1] one", "One [2] and [1].\n[2] two\n[1] one"),
+        ("See [#n]_, [CIT-02]_.\n\n.. [#n] named", "See [1], [CIT-02].\n[1] named"),
+        ("H\\ :sub:`2`\\ O is :sup:`a B`", r"H₂O is ${}^{\text{a B}}$"),
+        ("re\\ ``Struct``\\ ured", "re``Struct``ured"),
+        ("a |b| and |c|\n\n.. |b| replace:: some\n   words", "a some words and |c|"),
+        ("a |b|\n\n.. |c| replace:: d", "a |b|\n.. |c| replace:: d"),
+        ("Text\n\n| one\n| two\n  more\n| three", "Text\none  \ntwo\nmore  \nthree"),
+        (
+            "Text\n\n| a | b |\n| - | - |\n\nof P(A\n| B)::",
+            "Text\n| a | b |\n| - | - |\nof P(A\n| B)::",
+        ),
+    ],
+)
+def test_footnotes_substitutions_and_lines_are_set(written: str, shown: str) -> None:
+    lines = (line.text for line in as_markdown(written.split("\n")))
+    assert "\n".join(line for line in lines if line.strip()) == shown

@@ -1,0 +1,157 @@
+r"""
+---
+title: Marks inside a line
+summary: Roles, links, footnotes and citations of Sphinx become those of Markdown.
+---
+
+Inside a line, [reStructuredText](restructured.py) has marks that mean nothing in Markdown: a role,
+`` :class:`Tensor` ``, a link with an underscore behind it, the mark of a footnote. Each becomes
+what a reader of Sphinx sees. What the short name of a role means is kept beside the text.
+"""
+
+import re
+from collections.abc import Iterable
+
+# The roles whose text is a name in code; what others hold is in a language of its own, or is words.
+_NAMES = set("any attr class const data exc func meth mod obj".split())
+# A backslash and a blank are nothing, and set a role apart from letters; that behind it may have no
+# blank.
+_INLINE = re.compile(
+    r"(?P<literal>(?:(?<=\S)\\ )?``(?:[^`]|`(?!`))+``(?:\\ )?)"
+    r"|(?:(?<=\S)\\ |(?<![\w`:])):(?P<role>[a-z][\w+.-]*(?::[a-z]\w*)?):`(?P<said>[^`]+)`"
+    r"(?:\\ |\\(?=\w))?"
+    r"|`(?P<words>[^`<]*?)\s*<(?P<address>[^`<>\s]+)>`__?(?!\w)"
+    r"|`(?P<reference>[^`]+)`__?(?![\w`])"
+    r"|(?<![\w`])`(?P<shown>[^`<]*[^`<\s])\s+<(?P<meant>[~.!]?[A-Za-z_][\w.]*)>`(?![\w`])"
+    r"|`[^`]*`"
+    r"|(?:(?<=\S)\\ )?\[(?P<cited>\w[\w.-]*|[#*])\]_(?!\w)"
+)
+# What can stand low or high without TeX.
+_LOW = str.maketrans("0123456789+-=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
+_HIGH = str.maketrans(
+    "0123456789+-=()abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
+)
+_SHIFTED = {"sub": (_LOW, "_"), "subscript": (_LOW, "_"), "sup": (_HIGH, "^")}
+_SHIFTED["superscript"] = _SHIFTED["sup"]
+# What Markdown would read as marks.
+_MARKS = re.compile(r"[\\`*_]")
+
+
+def emphasised(text: str) -> str:
+    r"""
+    ## Words in italics
+
+    What has marks of its own is left as it is.
+    """
+    text = " ".join(text.split())
+    if "`" in text:
+        return inline(text)
+    return f"*{escaped(text)}*" if text else ""
+
+
+def escaped(text: str) -> str:
+    r"""
+    ## A text without marks of Markdown
+    """
+    return _MARKS.sub(r"\\\g<0>", text)
+
+
+def inline(text: str, addresses: dict[str, str] | None = None) -> str:
+    r"""
+    ## The marks inside a line
+
+    Roles, links and citations; `addresses` are those of links by name. Line ends stay.
+    """
+    known = addresses or {}
+
+    def made(match: re.Match[str]) -> str:
+        shown = _inline(match, known)
+        return shown + "\n" * (match[0].count("\n") - shown.count("\n"))
+
+    return _INLINE.sub(made, text)
+
+
+def _inline(match: re.Match[str], addresses: dict[str, str]) -> str:
+    if match["role"]:
+        return _role(match["role"].split(":")[-1], match["said"])
+    if match["address"]:
+        return f"[{match['words'] or match['address']}]({match['address']})"
+    if match["reference"]:
+        words = match["reference"]
+        address = addresses.get(" ".join(words.split()).lower())
+        return f"[{words}]({address})" if address else words
+    if match["shown"]:
+        # Where names need no role: the words, and then what they lead to.
+        return f"`{match['shown']}`"
+    if match["cited"]:
+        return f"[{match['cited']}]"
+    if match["literal"]:
+        return match["literal"].removeprefix("\\ ").removesuffix("\\ ")
+    return match[0]
+
+
+def _role(role: str, said: str) -> str:
+    if role == "math":
+        return f"${said.strip()}$"
+    if role in _NAMES:
+        return f"`{_named(said)[0]}`"
+    if role in _SHIFTED:
+        return _shifted(said, *_SHIFTED[role])
+    words, target = _words_and_target(said)
+    shown = words or target
+    if role in ("code", "samp"):
+        return f"`{said}`"
+    if role in ("doc", "ref", "numref", "term"):
+        return shown
+    if role in ("pep", "rfc"):
+        return f"{role.upper()} {said}"
+    return emphasised(shown)
+
+
+def _shifted(said: str, letters: dict[int, int], mark: str) -> str:
+    r"""
+    What stands lower or higher than its line: as letters that do, or else as a formula.
+    """
+    if all(ord(letter) in letters for letter in said):
+        return said.translate(letters)
+    return rf"${{}}{mark}{{\text{{{said.strip()}}}}}$"
+
+
+def _words_and_target(said: str) -> tuple[str, str]:
+    r"""
+    The words of a role, empty if it has none of its own, and the target, as it is written.
+    """
+    words, mark, target = said.partition("<")
+    if mark and words.strip() and target.endswith(">"):
+        return words.strip(), target.removesuffix(">").strip()
+    return "", said
+
+
+def _named(said: str) -> tuple[str, str]:
+    r"""
+    What is shown of the name of something, and the whole name: empty, if it is to lead nowhere.
+    """
+    words, target = _words_and_target(said)
+    name = target.lstrip("~!.")
+    # With a tilde only the last part is shown.
+    shown = words or (name.rpartition(".")[2] if target.startswith("~") else name)
+    return " ".join(shown.split()), "" if target.startswith("!") else target.lstrip("~")
+
+
+def names_meant(texts: Iterable[str]) -> tuple[tuple[int, str, str], ...]:
+    r"""
+    ## The names that are shown otherwise
+
+    In the texts of a docstring: the number of the text, from 0, what is shown, and the name that is
+    meant. One with a point in front is the end of a name.
+    """
+    text = "\n".join(texts)
+    found: dict[tuple[int, str], set[str]] = {}
+    for match in _INLINE.finditer(text):
+        said = match["said"] if match["role"] and match["role"].split(":")[-1] in _NAMES else ""
+        said = f"{match['shown']} <{match['meant']}>" if match["shown"] else said
+        if said:
+            shown, name = _named(said)
+            found.setdefault((text.count("\n", 0, match.start()), shown), set()).add(name)
+    only = ((at, shown, names.pop()) for (at, shown), names in found.items() if len(names) == 1)
+    return tuple((at, shown, name) for at, shown, name in only if name != shown)
