@@ -262,7 +262,8 @@ class Notes:
             # What a list explains: an argument, even where a method has its name.
             is_listed = _ITEM.search(before) is not None or (is_listed and before in _AND)
             is_bare = _LOWER.fullmatch(span.content) is not None
-            is_argument = is_listed and is_bare and row.documents is not None
+            is_meant = note.name(span.line, span.content) != span.content
+            is_argument = is_listed and is_bare and row.documents is not None and not is_meant
             yield self._span(span, row, leads and span.line not in plain and not is_argument)
             if span.kind == "text":
                 before = span.text

@@ -19,9 +19,10 @@ of our tests.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from literate.reading.inline_marks import emphasised, escaped, inline
+from literate.reading.inline_marks import emphasised, inline
 from literate.reading.nested import nested
 from literate.reading.restructured import (
     FENCE,
@@ -82,6 +83,12 @@ _NAMED = re.compile(
     rf"(?P<names>{_NAME}(?:\s*[,/]\s*{_NAME})*)\s*(?:\((?P<type>.+?)\))?\s*:(?:\s+(?P<said>.*))?$"
 )
 _TYPED = re.compile(rf"(?P<names>{_NAME}(?:\s*,\s*{_NAME})*)(?:\s*:\s*(?P<type>.*))?$")
+# Other names that are worth a look, each plain, in backticks or with a role; with a comma at the end
+# the list goes on in the next line.
+_OTHER = r"(?::[a-z][\w:]*:)?`[^`]+`_{0,2}|[^\W\d][\w.]*(?:\(\))?"
+_OTHERS = re.compile(
+    rf"(?P<names>(?:{_OTHER})(?:\s*,\s*(?:{_OTHER}))*)(?P<goes_on>,)?(?:\s*:(?:\s+(?P<said>.*))?)?$"
+)
 # A result begins with its type if that looks like one.
 _RESULT = re.compile(
     r"(?P<type>`?[A-Za-z_][\w.]*(?:\[[^:]*\])?(?:\s*\|\s*[A-Za-z_][\w.]*(?:\[[^:]*\])?)*`?)"
@@ -119,6 +126,26 @@ def as_markdown(texts: Sequence[str], is_module: bool = False) -> list[TextLine]
     if _SIGNS.search("\n".join(texts)):
         below = _sections(substituted(below))
     return lines[:begin] + nested(below)
+
+
+def others_named(texts: Sequence[str]) -> tuple[tuple[int, str, str], ...]:
+    r"""
+    ## What a docstring names as worth a look
+
+    The number of the text, the name, and the same as the [end of a
+    name](inline_marks.py#names_meant): under “See Also” nobody says where something is.
+    """
+    lines = [TextLine(text, at) for at, text in enumerate(texts)]
+    titles = [at for at in range(len(lines)) if _numpy_title(lines, at)] + [len(lines)]
+    found: list[tuple[int, str, str]] = []
+    for at, end in pairwise(titles):
+        if _KINDS.get(_numpy_title(lines, at)) != "others":
+            continue
+        for head, _ in _entries(dedented(_stripped(lines[at + 2 : end]))):
+            match = _OTHERS.fullmatch(head.text.strip())
+            names = re.findall(_OTHER, match["names"]) if match else []
+            found += [(head.at, name, f".{name}") for name in names if "`" not in name]
+    return tuple(found)
 
 
 def _with_title(lines: list[TextLine]) -> list[TextLine]:
@@ -213,6 +240,8 @@ def _numpy(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[TextL
         return _titled(title)
     if kind == "text":
         return [*_titled(title), *blocks(inside)]
+    if kind == "others":
+        return [*_titled(title), *_others(inside)]
     items: list[_Item] = []
     for head, said in _entries(inside):
         match = _TYPED.fullmatch(head.text.strip())
@@ -222,8 +251,6 @@ def _numpy(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[TextL
         elif kind == "names":
             # Not a name: what stands there is text.
             return [*_titled(title), *blocks(inside)]
-        elif kind == "others":
-            shown = inline(head.text.strip()) if "`" in head.text else escaped(head.text.strip())
         elif about and match:
             shown = f"{emphasised(match['names'])} ({emphasised(about)})"
         else:
@@ -233,6 +260,34 @@ def _numpy(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[TextL
     if is_prose and not all(_TYPED.fullmatch(line.text.strip()) for line in _heads(inside)):
         return [*_titled(title), *blocks(inside)]
     return [*_titled(title), *_listed(items)]
+
+
+def _others(inside: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    Names of other things, several in a line or in lines that end with a comma, with what is said of
+    them there or below. Text that isn't such a list stays text.
+    """
+    items: list[_Item] = []
+    waiting: list[str] = []
+    at = 0
+    for head, said in _entries(inside):
+        match = _OTHERS.fullmatch(head.text.strip())
+        if match is None:
+            return blocks(inside)
+        at = at if waiting else head.at
+        waiting += re.findall(_OTHER, match["names"])
+        if match["goes_on"] and not said and match["said"] is None:
+            continue
+        opening = [TextLine(match["said"], head.at)] if match["said"] else []
+        items.append(_Item(_other_names(waiting), at, opening + said))
+        waiting = []
+    if waiting:
+        items.append(_Item(_other_names(waiting), at, []))
+    return _listed(items)
+
+
+def _other_names(names: Sequence[str]) -> str:
+    return ", ".join(inline(name) if "`" in name else f"`{name}`" for name in names)
 
 
 def _heads(lines: Sequence[TextLine]) -> list[TextLine]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from literate.reading.docstrings import as_markdown
+from literate.reading.docstrings import as_markdown, others_named
 from literate.reading.inline_marks import names_meant
 from literate.reading.nested import nested
 from literate.reading.notes import Note
@@ -165,7 +165,8 @@ def _docstring_note(docstring: Docstring, is_module: bool = False) -> Note:
     indent = min((_indent(line) for line in others if line.strip()), default=0)
     texts = (first.strip(), *(line[indent:].rstrip() for line in others))
     note = _note("docstring", docstring.first, texts, as_markdown(texts, is_module))
-    meant = tuple((note.first + at, words, name) for at, words, name in names_meant(texts))
+    known = (*names_meant(texts), *others_named(texts))
+    meant = tuple((note.first + at, words, name) for at, words, name in known)
     return replace(note, meant=meant) if meant else note
 
 

@@ -73,7 +73,12 @@ A :class:`~pkg.cards.Hand`, :meth:`.Hand.take`, :func:`a word <pkg.cards.sort>`,
 """
 
 
-def sort(): pass
+def sort():
+    """
+    See Also
+    --------
+    take, Hand : Both.
+    """
 ''',
 }
 SOURCES = {path: parse(text, path) for path, text in FILES.items()}
@@ -144,6 +149,8 @@ def test_a_role_leads_to_the_name_that_it_gives() -> None:
         ("a word", "../cards/#sort"),
         ("one", "../cards/#Hand"),
         ("sort", "https://n.org/sort"),
+        ("take", "../cards/#Hand.take"),
+        ("Hand", "../cards/#Hand"),
     ]
 
 

@@ -119,7 +119,7 @@ def test_sections_of_numpy_become_lists() -> None:
         * *total* (*int*):
             How many.
         **See Also**
-        * other\_function : Another one.
+        * `other_function`: Another one.
         **Notes**
         They are counted.
     """
@@ -155,7 +155,8 @@ def test_arguments_are_those_that_another_parser_finds(docstring: str, style: st
         if section.kind is griffe.DocstringSectionKind.parameters
         for argument in section.value
     ]
-    heads = re.findall(r"(?m)^\* ((?:`[*\w]+`(?:, )?)+)", _shown(docstring))
+    arguments = _shown(docstring).partition("**Returns**")[0]
+    heads = re.findall(r"(?m)^\* ((?:`[*\w]+`(?:, )?)+)", arguments)
     assert expected
     assert [name for head in heads for name in re.findall(r"`([*\w]+)`", head)] == expected
 
@@ -325,3 +326,19 @@ def test_two_colons_behind_what_is_said_of_an_argument_announce_no_code(title: s
 def test_footnotes_substitutions_and_lines_are_set(written: str, shown: str) -> None:
     lines = (line.text for line in as_markdown(written.split("\n")))
     assert "\n".join(line for line in lines if line.strip()) == shown
+
+
+def test_what_numpy_calls_worth_a_look_is_a_list_of_names() -> None:
+    lines = [
+        "See Also", "--------",
+        "f, :func:`~a.g` : They do", "    things.", "is_a,", "is_b : Or this.", "h",
+        "numpy.fft", "    Below.",
+    ]  # fmt: skip
+    made = [line.text for line in as_markdown(lines) if not line.is_blank]
+    assert made == [
+        "**See Also**",
+        "* `f`, `g`: They do", "    things.", "* `is_a`, `is_b`:", "    Or this.", "* `h`",
+        "* `numpy.fft`:", "    Below.",
+    ]  # fmt: skip
+    text = ["See Also", "--------", "The other page, and this one."]
+    assert [line.text for line in as_markdown(text)][-1] == text[-1]
