@@ -83,8 +83,8 @@ _NAMED = re.compile(
     rf"(?P<names>{_NAME}(?:\s*[,/]\s*{_NAME})*)\s*(?:\((?P<type>.+?)\))?\s*:(?:\s+(?P<said>.*))?$"
 )
 _TYPED = re.compile(rf"(?P<names>{_NAME}(?:\s*,\s*{_NAME})*)(?:\s*:\s*(?P<type>.*))?$")
-# Other names that are worth a look, each plain, in backticks or with a role; behind a comma the list
-# goes on in the next line.
+# Other names that are worth a look, each plain, in backticks or with a role; behind a comma the
+# list goes on in the next line.
 _OTHER = r"(?::[a-z][\w:]*:)?`[^`]+`_{0,2}|[^\W\d][\w.]*(?:\(\))?"
 _OTHERS = re.compile(
     rf"(?P<names>(?:{_OTHER})(?:\s*,\s*(?:{_OTHER}))*)(?P<goes_on>,)?(?:\s*:(?:\s+(?P<said>.*))?)?$"
