@@ -49,8 +49,12 @@ _LOWER = re.compile(r"[a-z_]\w*")
 _AND = (", ", " and ", ", and ", " or ", " / ")
 _DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
 _IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
-# What a licence says; it has so many lines, and begins near the top of its file.
-_LICENCE = re.compile(r"\bcopyright\b|\blicen[sc]ed under\b|SPDX-License", re.IGNORECASE)
+# What a licence says. It begins near the top of its file, and one with fewer lines begins with it.
+_LICENCE = re.compile(
+    r"\bcopyright\b|\(c\) ?\d{4}|\blicen[sc]ed under\b|\breleased under\b|\bSPDX-(?:File|License)"
+    r"|\bgoverned by an? [\w-]+ licen[sc]e\b",
+    re.IGNORECASE,
+)
 _LONG = 3
 _ABOVE = 5
 # A remark that nobody should read.
@@ -97,8 +101,14 @@ def _is_licence(note: Note) -> bool:
     r"""
     Whether a note is the licence above a file. It is folded: a page begins with what it is about.
     """
-    is_above = note.kind == "comment" and note.first <= _ABOVE and len(note.texts) >= _LONG
-    return is_above and bool(_LICENCE.search("\n".join(note.texts)))
+    if note.kind != "comment" or note.first > _ABOVE or not note.texts:
+        return False
+    if len(note.texts) >= _LONG:
+        return bool(_LICENCE.search("\n".join(note.texts)))
+    first = _LICENCE.search(note.texts[0])
+    begins = first is not None and not note.texts[0][: first.start()].strip()
+    # “This module is part of a library and is released under its licence.”
+    return begins or (first is not None and note.texts[0].startswith(("This ", "Use of this ")))
 
 
 class Notes:

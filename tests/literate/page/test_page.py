@@ -159,6 +159,26 @@ def test_a_licence_on_top_of_a_file_is_folded_and_a_remark_is_not() -> None:
     assert rendered(written(parse(below, "a.py")).markdown).texts(".//details") == []
 
 
+@pytest.mark.parametrize(
+    ("comment", "is_folded"),
+    [
+        ("# Copyright (c) Somebody, Inc. and affiliates.\n# All rights reserved.", True),
+        ("# SPDX-License-Identifier: MIT", True),
+        ("#!/usr/bin/env python\n# (C) 2024 Somebody", True),
+        ("# This module is part of a library and is released under\n# the MIT License.", True),
+        ("# How a copyright is read: who, and\n# since when.", False),
+        ("# What it does.", False),
+    ],
+)
+def test_a_licence_of_a_line_or_two_is_folded_if_it_begins_as_one(
+    comment: str, is_folded: bool
+) -> None:
+    text = f'{comment}\n"""# A page\n\nText."""\n\nx = 1\n'
+    shown = rendered(written(parse(text, "a.py")).markdown)
+    assert bool(shown.texts(".//details")) == is_folded
+    assert comment.rpartition(" ")[2] in shown.text()
+
+
 def test_a_script_of_jupytext_is_read_as_the_notebook_that_it_is() -> None:
     text = (
         "# ---\n# jupyter:\n#   jupytext:\n#     format_name: percent\n# ---\n\n"
