@@ -13,7 +13,7 @@ in a comment above its code, as in a notebook that is kept as a script.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -23,6 +23,7 @@ from literate.problems import Problem, mismatches
 from literate.reading.notes import Note
 from literate.reading.plain import seen
 from literate.reading.rows import Row, rows
+from literate.reading.scripts import told_by_header
 from literate.reading.source import Source
 
 UNTITLED = "modules have no title"
@@ -186,7 +187,18 @@ def of_source(source: Source) -> tuple[FrontMatter, Note, tuple[Problem, ...]]:
     if source.unread:
         return FrontMatter(), Note("docstring", 1, ()), (source.unread,)
     first = opening(source)
+    told = told_by_header([line.text for line in source.lines])
     if first is not None and first.note is not None:
-        return split(first.note, source.path)
+        matter, rest, problems = split(first.note, source.path)
+        if not told or matter.title:
+            return matter, rest, problems
+        titled = replace(matter, title=told.get("title", ""), summary=told.get("summary", ""))
+        return titled, rest, tuple(one for one in problems if one.kind != UNTITLED)
+    if told:
+        return (
+            FrontMatter(told.get("title", ""), told.get("summary", "")),
+            Note("docstring", 1, ()),
+            (),
+        )
     sentence = "the module has no docstring; a page begins with one, and a title."
     return FrontMatter(), Note("docstring", 1, ()), (Problem(source.path, 1, sentence, UNTITLED),)

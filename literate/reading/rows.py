@@ -18,12 +18,11 @@ from literate.reading.inline_marks import names_meant
 from literate.reading.nested import nested
 from literate.reading.notes import Note
 from literate.reading.restructured import TextLine
-from literate.reading.source import CELL, Definition, Docstring, Line, Source
+from literate.reading.scripts import CELL, cell_title
+from literate.reading.source import Definition, Docstring, Line, Source
 
 # What only sets off a line, or the lines around it.
 _BANNER = re.compile(r"^([=~*_+-])\1{3,}(?:\s+|$)|\s+([=~*_+-])\2{3,}$")
-# What a cell of a notebook says about itself behind its title.
-_CELL_ABOUT = re.compile(r"\s*(?:\[\w+\]|\{.*\}|[\w.-]+=(?:\"[^\"]*\"|\S+))")
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,8 @@ def _rows(source: Source) -> tuple[Row, ...]:
         for definition in source.definitions
         if definition.docstring or not definition.in_function
     }
-    documented = [source.docstring, *(definition.docstring for definition in source.definitions)]
+    documented = [source.docstring, *source.texts]
+    documented += [definition.docstring for definition in source.definitions]
     docstrings = {docstring.first for docstring in documented if docstring is not None}
     all_rows: list[Row] = []
     row: list[Line] = []
@@ -122,17 +122,26 @@ def _row(source: Source, lines: list[Line]) -> Row:
     ]
     documents, docstring = documented[0] if documented else (None, None)
     module = source.docstring
+    here = range(first.number, lines[-1].number + 1)
+    text = next((one for one in source.texts if one.first in here), None)
     note = None
     if first.kind == "comment":
         texts = [line.text for line in lines if line.kind == "comment"]
-        uncovered = tuple(map(uncommented, texts))
-        lists = nested([TextLine(text, at) for at, text in enumerate(uncovered)])
-        note = _note("comment", first.number, uncovered, lists)
+        if CELL.match(first.text):
+            # A cell of text may be written for Sphinx, as its gallery of examples is.
+            below = (text.strip()[1:].removeprefix(" ") for text in texts[1:])
+            uncovered = (uncommented(texts[0]), *below)
+            made = as_markdown(uncovered)
+        else:
+            uncovered = tuple(map(uncommented, texts))
+            made = nested([TextLine(text, at) for at, text in enumerate(uncovered)])
+        note = _note("comment", first.number, uncovered, made)
     elif docstring is not None:
         note = _docstring_note(docstring)
+    elif text is not None and text != module:
+        note = _docstring_note(text)
     elif module is not None and first.number <= module.first <= lines[-1].number:
         note = _docstring_note(module, is_module=True)
-    here = range(first.number, lines[-1].number + 1)
     begins = tuple(one for one in source.definitions if one.line in here)
     return Row(note, tuple(lines), documents, within, begins)
 
@@ -145,9 +154,8 @@ def uncommented(text: str) -> str:
     The line that begins a cell of a notebook has nothing to read but its title.
     """
     text = text.strip()
-    cell = CELL.match(text)
-    if cell:
-        title = _CELL_ABOUT.sub("", text[cell.end() :]).strip()
+    title = cell_title(text)
+    if title is not None:
         return f"**{title}**" if title else ""
     framed = text.startswith("##")
     inner = text.lstrip("#").removeprefix(":") if framed else text[1:].removeprefix(":")

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from literate.problems import LiterateError, Problem
+from literate.reading.scripts import Script, begins_markdown
 
 Kind = Literal["docstring", "comment", "code", "blank"]
 # Comments for programs: for type checkers, linters, formatters and editors.
@@ -31,10 +32,6 @@ _PRAGMA = re.compile(
     r"#\s*(?:(?:type|mypy|pylint|pyright|ruff|flake8|isort|fmt|yapf|pragma|vim?|cython)\s*:"
     r"|noqa\b|nosec\b|-\*-)"
 )
-# A cell of a notebook that is kept as a script begins with this line.
-CELL = re.compile(r"#\s?%%(?=\s|$)")
-# In such a script, a command of IPython; Python itself could not read it.
-_MAGIC = re.compile(r"# ?[%!]\w")
 # In a docstring that is not raw: an escape, what tells that its author means escapes, and what
 # tells that TeX is meant, or something else that Python doesn't know.
 _ESCAPE = re.compile(
@@ -121,6 +118,7 @@ class Source:
     * `path` is the path as the author knows it; problems are reported with it
     * `names` are those in the code of each line, without the words of Python itself
     * `unread` is why Python can't read the file, if it can't: all its lines are code then
+    * `texts` are strings that are cells of text, in a notebook that is kept as a script
     """
 
     path: str
@@ -131,6 +129,7 @@ class Source:
     names: Mapping[int, Sequence[str]] = field(repr=False, compare=False)
     tree: ast.Module = field(repr=False, compare=False)
     unread: Problem | None = None
+    texts: tuple[Docstring, ...] = ()
     _made: dict[Callable[..., Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -246,20 +245,20 @@ def parse(text: str, name: str = "<text>") -> Source:
     docstring = _docstring(tree, strings, plain_lines)
     definitions = tuple(_definitions(tree, strings, plain_lines))
 
+    script = Script(plain_lines)
     kinds: dict[int, Kind] = {}
-    for place in [docstring, *(definition.docstring for definition in definitions)]:
+    texts = tuple(_texts(tree, strings, plain_lines)) if script.has_cells else ()
+    for place in [docstring, *texts, *(definition.docstring for definition in definitions)]:
         if place is not None:
             kinds.update(dict.fromkeys(range(place.first, place.last + 1), "docstring"))
     names: dict[int, list[str]] = {}
-    header = _notebook_header(plain_lines)
-    is_script = any(CELL.match(line) for line in plain_lines)
     for token in tokens:
         row, column = token.start
         if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
             names.setdefault(row, []).append(token.string)
         alone = not token.line[:column].strip() if token.type == tokenize.COMMENT else False
-        is_magic = is_script and _MAGIC.match(token.string)
-        if alone and row > header and not is_magic and not _is_machine_comment(row, token.string):
+        is_said = not script.is_for_programs(row, token.string)
+        if alone and is_said and not _is_machine_comment(row, token.string):
             kinds[row] = "comment"
         elif token.type != tokenize.COMMENT and token.string.strip():
             # An empty line inside a string is part of that string.
@@ -270,7 +269,7 @@ def parse(text: str, name: str = "<text>") -> Source:
     for number, line in enumerate(_split(text), start=1):
         blank: Kind = "code" if line.strip() else "blank"
         lines.append(Line(number, line, kinds.get(number, blank)))
-    return Source(name, text, tuple(lines), docstring, definitions, names, tree)
+    return Source(name, text, tuple(lines), docstring, definitions, names, tree, texts=texts)
 
 
 def _split(text: str) -> list[str]:
@@ -314,19 +313,19 @@ def _is_machine_comment(line: int, comment: str) -> bool:
     )
 
 
-def _notebook_header(lines: Sequence[str]) -> int:
-    r"""
-    The last line of the header that jupytext writes, which is YAML between two lines `# ---`. Zero
-    if there is none.
-    """
-    if lines[0].rstrip() != "# ---":
-        return 0
-    marks = (number for number, line in enumerate(lines[1:], 2) if line.rstrip() == "# ---")
-    end = next(marks, 0)
-    return end if any(line.startswith("# jupyter:") for line in lines[1:end]) else 0
-
-
 Tokens = dict[tuple[int, int], tokenize.TokenInfo]
+
+
+def _texts(tree: ast.Module, strings: Tokens, lines: list[str]) -> Iterator[Docstring]:
+    r"""
+    Strings that stand first below the line that begins a cell of text.
+    """
+    for statement in tree.body:
+        above = next((line for line in reversed(lines[: statement.lineno - 1]) if line.strip()), "")
+        if begins_markdown(above):
+            found = _docstring(ast.Module([statement], []), strings, lines)
+            if found is not None:
+                yield found
 
 
 def _docstring(node: ast.AST, strings: Tokens, lines: list[str]) -> Docstring | None:
