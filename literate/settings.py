@@ -35,6 +35,9 @@ class Settings:
     * `sources` maps each package to the folder of the site that its pages go to
     * `exclude` are patterns of paths, of folders and files of the packages that become no pages;
       what else is [left out](reading/python_files.py) needs no words
+    * `docstrings` is the one style that [docstrings](reading/docstrings.py) are written in,
+      "google", "numpy", "sphinx" or "markdown"; if it isn't said, each section is taken for what it
+      looks like
     * `docs` holds the hand-written pages and pictures
     * `documents` maps hand-written pages that lie elsewhere, such as the changelog, to their pages
     * `notebooks` is where notebooks are written
@@ -78,6 +81,7 @@ class Settings:
     root: Path
     sources: Mapping[str, str]
     exclude: Sequence[str] = ()
+    docstrings: str = ""
     docs: str = "docs"
     documents: Mapping[str, str] = field(default_factory=dict)
     notebooks: str = "notebooks"

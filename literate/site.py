@@ -223,8 +223,10 @@ def _no_source(settings: Settings) -> Problem:
 
 def _read(settings: Settings, name: str, known: Source | None = None) -> Source:
     path = settings.root / name
+    style = settings.docstrings
     try:
-        return read(path, name, known)
+        source = read(path, name, known)
+        return source if source.style == style else replace(source, style=style)
     except LiterateError as error:
         if settings.strict or not path.is_file():
             raise

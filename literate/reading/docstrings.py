@@ -7,7 +7,8 @@ summary: Lists of arguments in the styles of Google, NumPy and Sphinx become lis
 A docstring in Python has one of four styles. In ours it is Markdown. Google's has sections such as
 “Args:” with indented lines below, NumPy's underlines the names of its sections, and Sphinx has a
 field for each argument. A section is recognised by its own form, so nobody has to say which style a
-package has, and one docstring can have several.
+package has, and one docstring can have several. Where that is wrong, the [settings](../settings.py)
+say the one style that is meant.
 
 A section becomes its name in bold letters and a list with an item for each argument: in Markdown,
 so whatever looks into notes needs to know one style only. Each line keeps the number that it has in
@@ -18,7 +19,7 @@ of our tests.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -111,11 +112,12 @@ class _Item(NamedTuple):
     said: list[TextLine]
 
 
-def as_markdown(texts: Sequence[str], is_module: bool = False) -> list[TextLine]:
+def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") -> list[TextLine]:
     r"""
     ## A docstring as Markdown
 
-    `texts` are its lines. Each line of the result knows which of them it comes from. What that of a
+    `texts` are its lines. `style` is “google”, “numpy”, “sphinx” or “markdown”, or empty: then sections of the first three
+    are looked for. Each line of the result knows which of them it comes from. What that of a
     module begins with and underlines is its title, whatever the line is drawn with.
     """
     lines = [TextLine(text, at) for at, text in enumerate(texts)]
@@ -123,8 +125,8 @@ def as_markdown(texts: Sequence[str], is_module: bool = False) -> list[TextLine]
         lines = _with_title(lines)
     begin = _below_front_matter(texts)
     below = lines[begin:]
-    if _SIGNS.search("\n".join(texts)):
-        below = _sections(substituted(below))
+    if style != "markdown" and _SIGNS.search("\n".join(texts)):
+        below = _sections(substituted(below), style)
     return lines[:begin] + nested(below)
 
 
@@ -166,10 +168,12 @@ def _below_front_matter(texts: Sequence[str]) -> int:
     return marks[1] + 1 if begins and len(marks) > 1 else 0
 
 
-def _sections(lines: Sequence[TextLine]) -> list[TextLine]:
+def _sections(lines: Sequence[TextLine], style: str) -> list[TextLine]:
     made: list[TextLine] = []
     prose: list[TextLine] = []
-    is_numpy = any(_numpy_title(lines, at) in _KINDS for at in range(len(lines)))
+    looked_for = {style} if style else {"google", "numpy", "sphinx"}
+    if not any(_numpy_title(lines, at) in _KINDS for at in range(len(lines))):
+        looked_for -= {"numpy"}
     at = 0
     while at < len(lines):
         end = end_of_fence(lines, at)
@@ -177,7 +181,7 @@ def _sections(lines: Sequence[TextLine]) -> list[TextLine]:
             prose += lines[at:end]
             at = end
             continue
-        section, after = _section(lines, at, is_numpy)
+        section, after = _section(lines, at, looked_for)
         if after == at:
             prose.append(lines[at])
             at += 1
@@ -194,23 +198,25 @@ def _sections(lines: Sequence[TextLine]) -> list[TextLine]:
     return made + rest
 
 
-def _section(lines: Sequence[TextLine], at: int, is_numpy: bool) -> tuple[list[TextLine], int]:
+def _section(
+    lines: Sequence[TextLine], at: int, looked_for: Set[str]
+) -> tuple[list[TextLine], int]:
     r"""
     The section that begins at a line, and the line behind it; the line itself if none does.
     """
-    title = _numpy_title(lines, at) if is_numpy else ""
+    title = _numpy_title(lines, at) if "numpy" in looked_for else ""
     if title:
         end = next(
             (i for i in range(at + 2, len(lines)) if _numpy_title(lines, i)),
             len(lines),
         )
         return _numpy(lines[at], _KINDS.get(title, "text"), lines[at + 2 : end]), end
-    match = _GOOGLE.match(lines[at].text)
+    match = _GOOGLE.match(lines[at].text) if "google" in looked_for else None
     if match and match["title"].lower() in _KINDS:
         inside, end = body(lines, at + 1, lines[at].indent)
         if inside:
             return _google(lines[at], _KINDS[match["title"].lower()], inside), end
-    if _is_field(lines[at]):
+    if "sphinx" in looked_for and _is_field(lines[at]):
         return _fields(lines, at)
     return [], at
 

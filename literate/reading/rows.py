@@ -131,17 +131,17 @@ def _row(source: Source, lines: list[Line]) -> Row:
             # A cell of text may be written for Sphinx, as its gallery of examples is.
             below = (text.strip()[1:].removeprefix(" ") for text in texts[1:])
             uncovered = (uncommented(texts[0]), *below)
-            made = as_markdown(uncovered)
+            made = as_markdown(uncovered, style=source.style)
         else:
             uncovered = tuple(map(uncommented, texts))
             made = nested([TextLine(text, at) for at, text in enumerate(uncovered)])
         note = _note("comment", first.number, uncovered, made)
     elif docstring is not None:
-        note = _docstring_note(docstring)
+        note = _docstring_note(docstring, source.style)
     elif text is not None and text != module:
-        note = _docstring_note(text)
+        note = _docstring_note(text, source.style)
     elif module is not None and first.number <= module.first <= lines[-1].number:
-        note = _docstring_note(module, is_module=True)
+        note = _docstring_note(module, source.style, is_module=True)
     begins = tuple(one for one in source.definitions if one.line in here)
     return Row(note, tuple(lines), documents, within, begins)
 
@@ -164,7 +164,7 @@ def uncommented(text: str) -> str:
     return _BANNER.sub("", inner)
 
 
-def _docstring_note(docstring: Docstring, is_module: bool = False) -> Note:
+def _docstring_note(docstring: Docstring, style: str, is_module: bool = False) -> Note:
     r"""
     The first line stands behind the quotes; the indentation of the others is that of the code. What
     is written in [another style](docstrings.py) becomes Markdown.
@@ -172,7 +172,9 @@ def _docstring_note(docstring: Docstring, is_module: bool = False) -> Note:
     first, *others = docstring.shown.expandtabs().split("\n")
     indent = min((_indent(line) for line in others if line.strip()), default=0)
     texts = (first.strip(), *(line[indent:].rstrip() for line in others))
-    note = _note("docstring", docstring.first, texts, as_markdown(texts, is_module))
+    note = _note("docstring", docstring.first, texts, as_markdown(texts, is_module, style))
+    if style == "markdown":
+        return note
     known = (*names_meant(texts), *others_named(texts))
     meant = tuple((note.first + at, words, name) for at, words, name in known)
     return replace(note, meant=meant) if meant else note

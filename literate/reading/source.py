@@ -119,6 +119,8 @@ class Source:
     * `names` are those in the code of each line, without the words of Python itself
     * `unread` is why Python can't read the file, if it can't: all its lines are code then
     * `texts` are strings that are cells of text, in a notebook that is kept as a script
+    * `style` is the one that its [docstrings](docstrings.py) are said to have; empty, if each may
+      have its own
     """
 
     path: str
@@ -130,6 +132,7 @@ class Source:
     tree: ast.Module = field(repr=False, compare=False)
     unread: Problem | None = None
     texts: tuple[Docstring, ...] = ()
+    style: str = ""
     _made: dict[Callable[..., Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

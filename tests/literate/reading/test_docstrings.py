@@ -342,3 +342,19 @@ def test_what_numpy_calls_worth_a_look_is_a_list_of_names() -> None:
     ]  # fmt: skip
     text = ["See Also", "--------", "The other page, and this one."]
     assert [line.text for line in as_markdown(text)][-1] == text[-1]
+
+
+@pytest.mark.parametrize(
+    ("style", "sections"),
+    [
+        ("", ["Args", "Returns", "Arguments", "Notes"]),
+        ("google", ["Args", "Returns"]),
+        ("numpy", ["Notes"]),
+        ("sphinx", ["Arguments"]),
+        ("markdown", []),
+    ],
+)
+def test_a_style_that_is_said_is_the_only_one(style: str, sections: list[str]) -> None:
+    text = "Args:\n    x: y\n\nReturns:\n    One.\n\n:param z: one\n\nNotes\n-----\nText."
+    made = "\n".join(line.text for line in as_markdown(text.split("\n"), style=style))
+    assert re.findall(r"(?m)^\*\*(\w+)\*\*$", made) == sections
