@@ -116,9 +116,10 @@ def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") 
     r"""
     ## A docstring as Markdown
 
-    `texts` are its lines. `style` is “google”, “numpy”, “sphinx” or “markdown”, or empty: then sections of the first three
-    are looked for. Each line of the result knows which of them it comes from. What that of a
-    module begins with and underlines is its title, whatever the line is drawn with.
+    `texts` are its lines. `style` is “google”, “numpy”, “sphinx” or “markdown”, or empty: then
+    sections of the first three are looked for. Each line of the result knows which of them it comes
+    from. What that of a module begins with and underlines is its title, whatever the line is drawn
+    with.
     """
     lines = [TextLine(text, at) for at, text in enumerate(texts)]
     if is_module:
