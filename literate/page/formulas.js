@@ -86,8 +86,28 @@ katex.__defineFunction({
   handler: () => tree,
 });
 
+const MACROS = {
+  "\\qquad": "\\hskip2em\\relax\\allowbreak", // A new line on a narrow screen.
+  // What TeX or its packages have under another name.
+  "\\mbox": "\\text",
+  "\\textsc": "\\text",
+  "\\ensuremath": "{#1}",
+  "\\mathds": "\\mathbb",
+  "\\mathbbm": "\\mathbb",
+  "\\hdots": "\\ldots",
+};
+
+// As much of a wrong formula as can be set: what KaTeX doesn't know stands in it as it is typed. What
+// stands behind a percent sign would be lost.
+function attempted(formula, displayMode) {
+  if (/(^|[^\\])%/.test(formula)) return "";
+  const tolerant = { displayMode, throwOnError: false, strict: "ignore", macros: { ...MACROS } };
+  const html = katex.renderToString(formula, { ...tolerant, errorColor: "inherit" });
+  return html.includes("katex-error") ? "" : html;
+}
+
 function set(formula, displayMode, keys) {
-  const macros = { "\\qquad": "\\hskip2em\\relax\\allowbreak" }; // A new line on a narrow screen.
+  const macros = { ...MACROS };
   const strict = { displayMode, throwOnError: true, strict: "error", macros };
   const mathml = katex.renderToString(formula, { ...strict, output: "mathml" });
   const found = [];
@@ -105,11 +125,13 @@ function set(formula, displayMode, keys) {
 }
 
 readline.createInterface({ input: process.stdin }).on("line", (line) => {
+  const [formula, displayMode, keys] = JSON.parse(line);
   let answer;
   try {
-    answer = set(...JSON.parse(line));
+    answer = set(formula, displayMode, keys);
   } catch (error) {
-    answer = { error: String(error.rawMessage || error.message) };
+    const html = attempted(formula, displayMode);
+    answer = { error: String(error.rawMessage || error.message), html };
   }
   process.stdout.write(JSON.stringify(answer) + "\n");
 });

@@ -28,8 +28,13 @@ class FormulaError(Exception):
     r"""
     ## A formula that can't be set
 
-    Its text is KaTeX's own sentence.
+    Its text is KaTeX's own sentence, and `shown` as much of the formula as can be set, as HTML;
+    empty, if that is nothing.
     """
+
+    def __init__(self, sentence: str, shown: str) -> None:
+        self.shown = shown
+        super().__init__(sentence)
 
 
 class Formulas:
@@ -68,7 +73,7 @@ class Formulas:
         own = keys.intersection(self.keys(formula, display))
         answer = self._answer(formula, display, tuple(sorted(own)))
         if "error" in answer:
-            raise FormulaError(answer["error"].rstrip("."))
+            raise FormulaError(answer["error"].rstrip("."), _guard(answer["html"]))
         return _guard(answer["html"])
 
     def keys(self, formula: str, display: bool) -> list[str]:

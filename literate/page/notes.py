@@ -293,12 +293,14 @@ class Notes:
 
     def _formula(self, span: Span) -> str:
         display = span.kind == "display"
+        tex = span.content.strip()
         try:
             formula = self.formulas.render(span.content, display, self.keys)
         except FormulaError as error:
-            self.report(span.line, f"the formula `{span.content.strip()}` can't be set: {error}.")
-            # Its words are still the author's: where a problem is a warning, they are shown.
-            return self._escape(span.text)
+            self.report(span.line, f"the formula `{tex}` can't be set: {error}.")
+            # Where a problem is a warning, readers still need what can be set, or else the TeX.
+            block = CODE.block(highlight.block(tex, "")) if display else ""
+            formula = error.shown or block or CODE.plain(literal(" ".join(span.text.split())))
         if not display:
             return formula
         # A display inside a paragraph isn't the end of its line.

@@ -131,6 +131,17 @@ def test_a_formula_that_cannot_be_set_is_shown_as_it_was_written() -> None:
     assert rendered(made.markdown).texts(".//section//p") == ["Before ${a}}$ after."]
 
 
+def test_of_a_formula_with_a_command_that_nobody_knows_the_rest_is_set() -> None:
+    text = r"$\mbox{if } a_b$, $\nosuch{x_1} + 1$, $d % 2$ and $a_b_c*d*$."
+    made = written(parse(f'r"""\n# A\n\n{text}\n"""\nx = 1\n', "a.py"))
+    reasons = ["Undefined control sequence: \\nosuch", "Double subscript", "comment has no"]
+    assert all(why in one.sentence for why, one in zip(reasons, sorted(made.problems), strict=True))
+    shown = rendered(made.markdown)
+    assert len(shown.texts(".//section//span[@class='katex']")) == 2
+    assert "\\nosuch" in shown.text(".//span[@class='katex-html']")
+    assert shown.texts(".//section//p/code") == ["$d % 2$", "$a_b_c*d*$"]
+
+
 def test_what_other_people_write_is_shown_as_they_meant_it() -> None:
     note = (
         "[Second](#2-the-second-half), a word.[^1]\n\n[^1]: It begins\n\n    and [goes on][o].\n\n"
