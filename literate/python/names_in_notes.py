@@ -24,7 +24,7 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -43,6 +43,13 @@ _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _OPTION = re.compile(r"--[a-z][\w-]*")
 # How near a name must be, where most of them are other people's.
 SURE = 0.9
+# And how near a word in it.
+WORD = 0.6
+# What is told of the name that something had before.
+_FORMER = re.compile(
+    r"(?:renamed from|formerly|previously|used to be|was called|deprecated|removed)[\s`:]*$", re.I
+)
+_RENAMED = re.compile(r"[\s`]*(?:was|were|has been|have been|is now) (?:renamed|called)\b")
 # Such as [CLS].
 _TOKEN = re.compile(r"\[\w+\]")
 # A path, a name with hyphens, or a command with options: Python would read `-` and `/` as signs.
@@ -110,22 +117,27 @@ class Names:
         # The last part is known, then, and one before it isn't.
         return f"{start}{dot}{near}" if near not in ("", last) else ""
 
-    def misspelt(self, name: str, among: frozenset[str]) -> str:
+    def misspelt(self, name: str, among: frozenset[str], own: frozenset[str]) -> str:
         r"""
         ### What is surely meant
 
-        `among` are the names in the code of a file. Nothing, where a dotted name begins with what
-        isn't in it, for a plural, and where no name is that near: with something put before it, a
-        name is another one.
+        `among` are the names in the code of a file, and `own` those that it gives to something.
+        Nothing, where a dotted name begins with what isn't in it, for a plural or one of a plural,
+        and where no name is that near: with something put before it, or another word in it, a name
+        is another one. So is one with other underscores, if the near one is somebody else's.
         """
         root, _, _ = name.partition(".")
         start, dot, last = name.rpartition(".")
         single = last.lower().removesuffix("s") if last.endswith("s") else None
-        is_plural = single in {one.lower() for one in among}
+        lower = {one.lower() for one in among}
+        is_plural = single in lower or f"{last.lower()}s" in lower
         if last in self.known or is_plural or (dot and root not in among | {"self", "cls"}):
             return ""
         near = _near(last, [one for one in among if not one.endswith(last)], SURE)
-        return f"{start}{dot}{near}" if near and not last.endswith(near) else ""
+        if not near or last.endswith(near) or not _has_the_same_words(last, near):
+            return ""
+        is_joined = last.lower() != near.lower() and _joined(last) == _joined(near)
+        return "" if is_joined and near not in own else f"{start}{dot}{near}"
 
     def _has(self, name: str) -> bool:
         parts = name.split(".")
@@ -199,9 +211,12 @@ def problems(source: Source, names: Names, strict: bool = True) -> Iterator[Prob
     settings are not `strict`, a name counts as misspelt only if one in the code of the same file is
     nearly the same.
     """
-    note_spans = [span for row in rows(source) if row.note for span in row.note.parsed.spans]
-    near = None if strict else source.once(taken).identifiers
-    yield from _problems(source.path, note_spans, names, near)
+    notes = [row.note for row in rows(source) if row.note]
+    if strict:
+        spans = [span for note in notes for span in note.parsed.spans]
+        yield from _problems(source.path, spans, names)
+    else:
+        yield from _misspelt(source, notes, names)
     for row in rows(source):
         if row.note and row.documents:
             yield from _listed(source.path, row.note, row.documents, source.definitions)
@@ -215,33 +230,70 @@ def problems_of_document(path: str, text: str, names: Names) -> Iterator[Problem
     yield from _problems(path, note.parsed.spans, names)
 
 
-def _problems(
-    path: str, note_spans: Sequence[Span], names: Names, near: frozenset[str] | None = None
-) -> Iterator[Problem]:
-    examples = [
-        span.content for span in note_spans if span.kind in ("code", "fence") and _is_example(span)
-    ]
-    made_up = {word for text in examples for word in _DOTTED.findall(text)}
-    made_up |= {part for word in made_up for part in word.split(".")}
+def _problems(path: str, spans: Sequence[Span], names: Names) -> Iterator[Problem]:
+    for span, name in _unknown(spans, _made_up(spans), names):
+        meant = names.meant(name)
+        hint = f"is `{meant}` meant?" if meant else "a foreign name goes in quotes, not backticks."
+        yield Problem(path, span.line, f"the note names `{name}`, which nothing here has; {hint}")
+
+
+def _misspelt(source: Source, notes: Sequence[Note], names: Names) -> Iterator[Problem]:
+    r"""
+    Each name once. A comment that names both knows the difference, and what something was called
+    before has no name any more.
+    """
+    near, own = source.once(taken).identifiers, source.once(_given)
+    made_up = _made_up([span for note in notes for span in note.parsed.spans])
     told: set[str] = set()
-    for before, span in zip([None, *note_spans], note_spans, strict=False):
+    for note in notes:
+        inside = note.parsed.spans
+        said = {span.content for span in inside if span.kind == "code"}
+        for span, name in _unknown(inside, made_up, names):
+            at = inside.index(span)
+            before = inside[at - 1].text if at else ""
+            after = inside[at + 1].text if at + 1 < len(inside) else ""
+            is_former = _FORMER.search(before.rstrip()) or _RENAMED.match(after)
+            meant = names.misspelt(name, near, own)
+            if not meant or name in told or is_former:
+                continue
+            if note.kind == "comment" and meant in said:
+                continue
+            told.add(name)
+            sentence = f"the note names `{name}`; is `{meant}` meant?"
+            yield Problem(source.path, span.line, sentence, GUESS)
+
+
+def _made_up(spans: Iterable[Span]) -> set[str]:
+    r"""
+    The names in the examples of a page.
+    """
+    texts = (one.content for one in spans if one.kind in ("code", "fence") and _is_example(one))
+    words = {word for text in texts for word in _DOTTED.findall(text)}
+    return words | {part for word in words for part in word.split(".")}
+
+
+def _unknown(spans: Sequence[Span], made_up: Set[str], names: Names) -> Iterator[tuple[Span, str]]:
+    r"""
+    The first unknown name of each piece of inline code, unless an example has made it up.
+    """
+    for before, span in zip([None, *spans], spans, strict=False):
         # The names in a claim are those of axes, and are compared with them.
         is_looked_up = span.kind == "code" and claims.parse(span.content) is None
         role = _ROLE.search(before.text) if before and before.kind == "text" else None
         if role and role[1] in _OF_NO_NAME:
             continue
         name = names.unknown(span.content) if is_looked_up else None
-        if name is None or made_up.issuperset(name.split(".")):
-            continue
-        if near is not None:
-            if name not in told and (meant := names.misspelt(name, near)):
-                told.add(name)
-                sentence = f"the note names `{name}`; is `{meant}` meant?"
-                yield Problem(path, span.line, sentence, GUESS)
-            continue
-        meant = names.meant(name)
-        hint = f"is `{meant}` meant?" if meant else "a foreign name goes in quotes, not backticks."
-        yield Problem(path, span.line, f"the note names `{name}`, which nothing here has; {hint}")
+        if name is not None and not made_up.issuperset(name.split(".")):
+            yield span, name
+
+
+def _given(source: Source) -> frozenset[str]:
+    r"""
+    The names that a source gives to definitions and arguments.
+    """
+    arguments = (node.arg for node in ast.walk(source.tree) if isinstance(node, ast.arg))
+    defined = (one.name.rpartition(".")[2] for one in source.definitions)
+    return frozenset([*arguments, *defined])
 
 
 def _listed(
@@ -328,6 +380,21 @@ def _indent(text: str) -> int:
 
 def _near(name: str, among: Iterable[str], cutoff: float = 0.75) -> str:
     return next(iter(difflib.get_close_matches(name, sorted(among), n=1, cutoff=cutoff)), "")
+
+
+def _has_the_same_words(one: str, other: str) -> bool:
+    r"""
+    Whether no word of a name, between two underscores, has another one in its place.
+    """
+    words, others = one.split("_"), other.split("_")
+    if len(words) != len(others):
+        return True
+    pairs = zip(words, others, strict=True)
+    return all(difflib.SequenceMatcher(None, *pair).ratio() >= WORD for pair in pairs)
+
+
+def _joined(name: str) -> str:
+    return name.replace("_", "").lower()
 
 
 def _is_example(span: Span) -> bool:

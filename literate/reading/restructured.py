@@ -58,6 +58,7 @@ _TARGET = re.compile(r"\s*(?:\.\. +_(?P<name>[^:`]+|`[^`]+`)|__):\s*(?P<address>
 _BORDER = re.compile(r"\s*(?:={2,}(?:\s+={2,})+|\+(?:[-=]+\+)+)\s*$")
 RULE = re.compile(r"([=\-~^\"'*+#.:_])\1{2,}\s*$")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+\S")
+_REMARK = re.compile(r"\s*# ")
 _BARRED = re.compile(r"\s*\|(?:\s+[^|]+)?")
 _ANSWERED = re.compile(r">>>(\s|$)")
 # An argument and what is said of it, in a list that is not known as one.
@@ -247,12 +248,15 @@ def end_of_fence(lines: Sequence[TextLine], at: int) -> int:
 
 def _session(lines: Sequence[TextLine], at: int) -> _Made:
     r"""
-    A session of Python: up to an empty line, unless the next thing is another prompt.
+    A session of Python: up to an empty line, unless the next thing is another prompt. A comment
+    right above it belongs to it, and is no title.
     """
     indent = lines[at].indent
-    if not _ANSWERED.match(lines[at].text.lstrip()):
-        return None
     end = at
+    while end < len(lines) and lines[end].indent == indent and _REMARK.match(lines[end].text):
+        end += 1
+    if end == len(lines) or not _ANSWERED.match(lines[end].text.lstrip()):
+        return None
     while end < len(lines):
         after = next((i for i in range(end, len(lines)) if not lines[i].is_blank), len(lines))
         if after == len(lines) or lines[after].indent < indent:

@@ -21,6 +21,7 @@ from literate.reading.restructured import TextLine
 from literate.reading.scripts import CELL, cell_title
 from literate.reading.source import Definition, Docstring, Line, Source
 
+_TITLE = re.compile(r"^# (?=\S)")
 # What only sets off a line, or the lines around it.
 _BANNER = re.compile(r"^([=~*_+-])\1{3,}(?:\s+|$)|\s+([=~*_+-])\2{3,}$")
 
@@ -134,6 +135,9 @@ def _row(source: Source, lines: list[Line]) -> Row:
             made = as_markdown(uncovered, style=source.style)
         else:
             uncovered = tuple(map(uncommented, texts))
+            if within is not None:
+                # A title would be that of the page: a remark in what somebody has put out of use.
+                uncovered = tuple(_TITLE.sub("", text) for text in uncovered)
             made = nested([TextLine(text, at) for at, text in enumerate(uncovered)])
         note = _note("comment", first.number, uncovered, made)
     elif docstring is not None:

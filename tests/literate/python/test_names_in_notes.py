@@ -163,8 +163,9 @@ class GPT:
         self.n_embd = n_embd
     def __getitem__(self, instance_of):
         return self._validate(PartitionSpec, isinstance)
-    def result_callback(self):
-        pass
+    def result_callback(self, *partial_args):
+        return np.logspace(1)
+    def parse_list_header(self): pass
 """
 
 
@@ -185,6 +186,10 @@ class GPT:
         ("numpy.linalg.n_emb", ""),
         ("Wanda", ""),
         ("MultiHeadAttenton", ""),
+        # One of `partial_args`; `np.logspace` and a thing of the mind; a function of another library.
+        ("partial_arg", ""),
+        ("log_space", ""),
+        ("parse_set_header", ""),
     ],
 )
 def test_outside_strict_a_name_is_misspelt_if_its_file_has_nearly_the_same(
@@ -194,3 +199,19 @@ def test_outside_strict_a_name_is_misspelt_if_its_file_has_nearly_the_same(
     others = names([source, page("", CODE)], ROOT)
     said = [one.sentence for one in problems(source, others, strict=False)]
     assert said == ([f"the note names `{name}`; is `{meant}` meant?"] if meant else [])
+
+
+@pytest.mark.parametrize(
+    ("docstring", "comment"),
+    [
+        ("Renamed from ``resultcallback``.", ""),
+        ("`resultcallback` was renamed to `result_callback`.", ""),
+        ("", "# `resultcallback` is Windows's, and `result_callback` not."),
+    ],
+)
+def test_a_former_name_and_one_that_is_told_from_another_are_not_misspelt(
+    docstring: str, comment: str
+) -> None:
+    code = f"{GPT}\n    {comment}\n    x = 1\n"
+    source = page(docstring, code)
+    assert [*problems(source, names([source, page("", CODE)], ROOT), strict=False)] == []

@@ -196,6 +196,8 @@ def test_a_problem_in_a_list_has_its_line_in_the_file() -> None:
         (".. math::\n\n    a &= b", "$$\n\\begin{aligned}\na &= b\n\\end{aligned}\n$$"),
         ("So::\n\n    x = 1\n\nend", "So:\n```python\nx = 1\n```\nend"),
         ("=====\nTitle\n=====\n\nText", "# Title\nText"),
+        ("Text\n\n# A remark\n>>> f(1)\n2", "Text\n```pycon\n# A remark\n>>> f(1)\n2\n```"),
+        ("# A title\n\n>>> f(1)", "# A title\n```pycon\n>>> f(1)\n```"),
         ("Part\n~~~~\n\nText", "### Part\nText"),
         ("Do it:\n- one\n- two", "Do it:\n- one\n- two"),
         (".. custom:: a\n\n    b", "```\n.. custom:: a\n    b\n```"),

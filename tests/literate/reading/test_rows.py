@@ -111,3 +111,9 @@ def test_the_lines_of_a_note_keep_their_numbers_in_the_file() -> None:
     notes = [(row.note.first, row.note.texts) for row in rows(parse(text))]
     # Only one blank is taken from a comment.
     assert notes == [(1, ("  list",)), (4, ("", "## F", "", "  indented", ""))]
+
+
+def test_a_remark_that_is_out_of_use_is_no_title_of_the_page() -> None:
+    source = parse('"""# A"""\n\n\ndef f(x):\n    # # remove it\n    # ## A part\n    x = 1\n')
+    note = [row.note for row in rows(source) if row.note][-1]
+    assert note.texts == ("remove it", "## A part")
