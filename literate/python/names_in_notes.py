@@ -24,7 +24,7 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -263,16 +263,18 @@ def _misspelt(source: Source, notes: Sequence[Note], names: Names) -> Iterator[P
             yield Problem(source.path, span.line, sentence, GUESS)
 
 
-def _made_up(spans: Iterable[Span]) -> set[str]:
+def _made_up(spans: Iterable[Span]) -> frozenset[str]:
     r"""
     The names in the examples of a page.
     """
     texts = (one.content for one in spans if one.kind in ("code", "fence") and _is_example(one))
     words = {word for text in texts for word in _DOTTED.findall(text)}
-    return words | {part for word in words for part in word.split(".")}
+    return frozenset(words | {part for word in words for part in word.split(".")})
 
 
-def _unknown(spans: Sequence[Span], made_up: Set[str], names: Names) -> Iterator[tuple[Span, str]]:
+def _unknown(
+    spans: Sequence[Span], made_up: frozenset[str], names: Names
+) -> Iterator[tuple[Span, str]]:
     r"""
     The first unknown name of each piece of inline code, unless an example has made it up.
     """

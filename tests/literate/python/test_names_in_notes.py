@@ -186,7 +186,7 @@ class GPT:
         ("numpy.linalg.n_emb", ""),
         ("Wanda", ""),
         ("MultiHeadAttenton", ""),
-        # One of `partial_args`; `np.logspace` and a thing of the mind; a function of another library.
+        # One of `partial_args`; what is not `np.logspace`; a function of another library.
         ("partial_arg", ""),
         ("log_space", ""),
         ("parse_set_header", ""),
