@@ -405,13 +405,23 @@ def _is_code(text: str) -> bool:
     """
     if not re.search(r"[=(]", text):
         return False
+    text = textwrap.dedent(text)
+    whole = next(filter(None, (_statements(form.format(text)) for form in _PARTS)), [])
+    return bool(whole) and all(_does_something(statement) for statement in whole)
+
+
+# What is put out of use may be a part of a statement: an argument and the bracket behind it, or what
+# stands between `if` and its end.
+_PARTS = ("{}", "f({}\n", "if f():\n    f()\n{}", "try:\n    f()\n{}")
+
+
+def _statements(text: str) -> list[ast.stmt]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            statements = ast.parse(textwrap.dedent(text)).body
+            return ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return bool(statements) and all(_does_something(statement) for statement in statements)
+        return []
 
 
 def _does_something(statement: ast.stmt) -> bool:

@@ -38,6 +38,10 @@ AB = [("code", "a"), ("code", "b")]
         ("> a\n> $$\n> x\n> $$\n> b", [("display", "x")]),
         # Of a comment that is a program nothing is read.
         ("y = f[0](x)", [("fence", "y = f[0](x)")]),
+        # A part of a statement.
+        ("a=['$$(b)']) # $c$", [("fence", "a=['$$(b)']) # $c$")]),
+        ("else:\n    a = b", [("fence", "else:\n    a = b")]),
+        ("(as $a$ does)", [("inline", "a")]),
         # No fences: a heading of reStructuredText, a frame, and a code span.
         *((text, []) for text in ("Heading\n~~~~~~~\n", "~~~~ A ~~~~", "a\n```b``")),
         # Shorter than its heading, and never closed.
