@@ -410,8 +410,8 @@ def _is_code(text: str) -> bool:
     return bool(whole) and all(_does_something(statement) for statement in whole)
 
 
-# What is put out of use may be a part of a statement: an argument and the bracket behind it, or what
-# stands between `if` and its end.
+# What is put out of use may be a part of a statement: an argument and the bracket behind it, or
+# what stands between `if` and its end.
 _PARTS = ("{}", "f({}\n", "if f():\n    f()\n{}", "try:\n    f()\n{}")
 
 
