@@ -316,3 +316,36 @@ def test_a_kernel_judges_the_line_of_a_reader(execute: Run) -> None:
     said = next(printed(cell) for cell in done.cells if "#@title Is the line" in cell.source)
     name = "inputs and targets are the same (in the museum: TargetsNotShifted)"
     assert said == f"Not yet. This is a known mistake: {name}.\n"
+
+
+def test_a_cell_that_ends_in_an_error_is_no_line_to_judge(execute: Run) -> None:
+    notebook = nbformat.read(ROOT / "notebooks/training/data.ipynb", as_version=4)
+    (at,) = (at for at, cell in enumerate(notebook.cells) if "return YOUR_LINE" in cell.source)
+    cell, judge = notebook.cells[at : at + 2]
+    assert judge.source.startswith("#@title Is the line right?")
+    wrong = cell.source.replace("return YOUR_LINE", "return self.tokens[places], 0")
+    texts = {
+        wrong: True,
+        # It is no Python: the function is that of an earlier run.
+        f"{wrong}\n        return (": False,
+        # It ends before the function, or after it.
+        f"missing_name\n{wrong}": False,
+        f"{wrong}\n\nmissing_name": False,
+        # Mended; and another cell that fails is no line, and changes nothing.
+        f"{wrong}\n": True,
+        "missing_name": True,
+    }
+    notebook.cells = notebook.cells[:at]
+    for number, text in enumerate(texts):
+        edited = new_code_cell(text, id=f"edited-{number}")
+        edited.metadata["tags"] = ["raises-exception"]
+        between = new_code_cell("1", id=f"between-{number}")
+        notebook.cells += [edited, between, new_code_cell(judge.source, id=f"judge-{number}")]
+    done = execute(nbformat.writes(notebook), {})
+    said = [printed(one) for one in done.cells if one.source == judge.source]
+    stopped = (
+        "The cell above ended in an error, so there is no line to judge: mend it, run it, "
+        "and then this one.\n"
+    )
+    judged = "Not yet: what it returns[1] has the shape [], and the lesson's [7, 5].\n"
+    assert said == [judged if is_judged else stopped for is_judged in texts.values()]
