@@ -13,6 +13,7 @@ summary: Snippets and notebooks that run by themselves.
 * [feed](feed.py): new pages, for readers of feeds.
 * [notebook_cells](notebook_cells.py): definitions, notes and the body of a function become the
   cells of a notebook.
+* [folded_answers](folded_answers.py): a question stands there, and its answers can be opened.
 * [carried](carried.py): the figures and tables of a note, in Markdown.
 * [rasters](rasters.py): a figure becomes a PNG.
 * [exercises](exercises.py): a hole for a line of the page, and a cell that judges what fills it;

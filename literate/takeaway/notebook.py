@@ -23,7 +23,7 @@ import posixpath
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from literate.page.templates import TEMPLATES
@@ -38,7 +38,14 @@ from literate.reading.rows import rows
 from literate.reading.source import Source
 from literate.results.records import Result
 from literate.settings import Settings
-from literate.takeaway import assembly, exercises, looks, notebook_cells, requirements
+from literate.takeaway import (
+    assembly,
+    exercises,
+    folded_answers,
+    looks,
+    notebook_cells,
+    requirements,
+)
 from literate.takeaway.addresses import NO_RESULTS, Addresses, with_addresses
 from literate.takeaway.notebook_cells import (
     ENTRY,
@@ -398,13 +405,18 @@ class _Page:
 
     def definitions(self, pieces: Iterable[Piece]) -> Iterator[Cell]:
         r"""
-        A cell for each definition, and one for constants that stand together.
+        A cell for each definition, and one for each note of constants: those without one stand
+        below the ones before them.
         """
         for constants, group in groupby(pieces, lambda piece: piece.definition is None):
+            taken = list(group)
             if constants:
-                yield code_cell(notebook_cells.together(group))
+                starts = [at for at, piece in enumerate(taken) if at == 0 or piece.note]
+                for start, end in pairwise([*starts, len(taken)]):
+                    yield from self.note(notebook_cells.comment(taken[start]), self.module)
+                    yield code_cell(notebook_cells.together(taken[start:end]))
                 continue
-            for piece in group:
+            for piece in taken:
                 yield from self.text_cells("\n\n".join(self.notes(piece)))
                 yield self.definition(piece)
 
@@ -481,7 +493,7 @@ class _Page:
             if linked in self.by_path and not self.addresses.of_module(self.sources[module]):
                 self.unlinked[self.by_path[linked]] = None
         text = with_addresses(note, path, self.sources, self.addresses, self.results)
-        return notebook_cells.unfolded(text).strip()
+        return folded_answers.unfolded(text).strip()
 
     def linked(self, text: str, module: str) -> str:
         address = self.addresses.of_module(self.sources[module])

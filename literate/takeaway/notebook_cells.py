@@ -22,10 +22,8 @@ The cells are written as a script in the percent format, and jupytext makes the 
 
 import ast
 import hashlib
-import html
 import io
 import re
-import textwrap
 import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,7 +38,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from literate.problems import LiterateError, Problem
 from literate.python.scopes import Function, bindings
 from literate.python.statements import Piece, first_line
-from literate.reading.notes import Note, Span
+from literate.reading.notes import Note
 from literate.reading.plain import readable
 from literate.reading.rows import uncommented
 from literate.reading.source import Source, parse
@@ -176,44 +174,15 @@ def together(pieces: Iterable[Piece]) -> str:
     r"""
     ## Pieces in one cell
 
-    With the comments above them. Constants without notes of their own stand below the ones
-    before them.
+    Constants stand below the ones before them.
     """
     text, before = "", None
     for piece in pieces:
         if before and (before.definition or piece.definition or piece.note):
             text += "\n"
-        text += f"{piece.note}\n{piece.text}" if piece.note else piece.text
+        text += piece.text
         before = piece
     return text
-
-
-def unfolded(text: str) -> str:
-    r"""
-    ## Answers that fold
-
-    On the site `??? question "Why?"` folds the answer below it. A notebook has HTML for that, in
-    which the title is no Markdown.
-    """
-
-    lines = text.split("\n")
-    note = Note("docstring", 1, tuple(lines))
-    # From the end, so that the numbers of the lines before stay right.
-    for block in reversed(note.parsed.blocks):
-        if block.kind == "details" and not block.depth:
-            is_open = " open" if lines[block.first].startswith(("???+", "!!!")) else ""
-            title = "".join(map(_of_title, block.alone(note).parsed.spans))
-            answer = textwrap.dedent("\n".join(lines[block.first + 1 : block.last])).strip("\n")
-            below = "\n".join(lines[block.last :]).lstrip("\n")
-            opening = f"<details{is_open}><summary>{title}</summary>"
-            lines[block.first :] = [opening, "", answer, "", "</details>", "", below]
-    return "\n".join(lines)
-
-
-def _of_title(span: Span) -> str:
-    if span.kind == "code":
-        return f"<code>{html.escape(span.content, quote=False)}</code>"
-    return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", html.escape(span.text, quote=False))
 
 
 def take_body(piece: Piece, path: str) -> Body:

@@ -110,6 +110,15 @@ def test_what_a_notebook_says_can_be_read_and_is_there(path: Path) -> None:
     comments = [one for cell in cells for one in visible_comments(cell)]
     assert [one for one in comments if re.search(r"\$[^$\n]+\$|\\[a-zA-Z]{2,}", one)] == []
     assert [one for one in comments if "](" in one] == []
+    # Neither Markdown nor formulas are set in a title that folds.
+    titles = [
+        re.sub(r"<code>.*?</code>", "", title)
+        for cell in cells
+        for title in re.findall(r"<summary>(.*?)</summary>", cell["source"], re.DOTALL)
+    ]
+    assert [one for one in titles if re.search(r"\$\S.*\$|\\[a-zA-Z]{2,}|\]\(|`", one)] == []
+    # An answer to choose isn't shown with its box: that one is ticked.
+    assert [one for cell in cells for one in re.findall(r"(?m)^- \[x\] .*", cell["source"])] == []
     assert unseen(cells) == []
     assert ends_before_nothing(cells) == []
     assert not [

@@ -28,9 +28,10 @@ from literate.results import files
 from literate.settings import load
 from literate.takeaway.addresses import Addresses, of_site
 from literate.takeaway.exercises import judge_runs
+from literate.takeaway.folded_answers import CHOOSE, unfolded
 from literate.takeaway.looks import helper
 from literate.takeaway.notebook import PLAIN, build, file_name, script
-from literate.takeaway.notebook_cells import has_notebook, unfolded
+from literate.takeaway.notebook_cells import has_notebook
 from literate.takeaway.notebooks import build_all, stale, with_scripts, write
 from literate.takeaway.rasters import Rasters
 from tests.literate.packages import own_sources, package, program
@@ -402,13 +403,12 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
     built = build_all(sources, folder, settings, results=results)
     assert stale(built, folder) == []
     template = TEMPLATES.get_template("set_up.py.jinja")
-    judge = {"judges": True, "judge_runs": judge_runs()}
+    always = {"needed": {}, "sections": {}, "shows_shapes": True, "judge_runs": judge_runs()}
     originals = {
         one
         for on_gpu in (True, False)
-        for one in definitions(
-            template.render(needed={}, sections={}, shows_shapes=True, on_gpu=on_gpu, **judge)
-        )
+        for judges in (True, False)
+        for one in definitions(template.render(on_gpu=on_gpu, judges=judges, **always))
     }
     originals.update(one for source in sources.values() for one in definitions(source.text))
     originals.update(definitions(helper()))
@@ -593,6 +593,30 @@ def test_the_words_of_a_summary_that_stand_out_do_so() -> None:
     text = '??? question "Which do *we* ask, `a*b*c`?"\n    No 1 * 2.'
     summary = "<summary>Which do <em>we</em> ask, <code>a*b*c</code>?</summary>"
     assert unfolded(text).startswith(f"<details>{summary}")
+
+
+def test_an_answer_to_choose_folds_why_it_is_right_or_wrong() -> None:
+    text = (
+        'Ask.\n\n??? question "Why $\\sqrt{2}$ and *not* `1`?"\n    See [there](a.py).\n\n'
+        "    - [ ] `a < b`,\n      or $\\alpha$.\n        - It is\n          less.\n\n"
+        "          ```\n          a\n          ```\n"
+        "    - [x] Both.\n        - Yes.\n        - Twice.\n\nEnd."
+    )
+    assert unfolded(text) == (
+        f"Ask.\n\n**Why $\\sqrt{{2}}$ and *not* `1`?**\n\nSee [there](a.py).\n\n{CHOOSE}\n\n"
+        "<details><summary><code>a &lt; b</code>, or α.</summary>\n\n"
+        "✗ It is\nless.\n\n```\na\n```\n\n</details>\n\n"
+        "<details><summary>Both.</summary>\n\n✓\n\n- Yes.\n- Twice.\n\n</details>\n\nEnd."
+    )
+
+
+def test_a_title_has_letters_in_place_of_a_formula() -> None:
+    title = "What is $\\frac{a}{\\sqrt{b}}$ < $x$, by [this `b`](a.py)?"
+    text = f'??? question "{title}"\n    $\\frac{{1}}{{2}}$.'
+    assert unfolded(text).startswith(
+        "<details><summary>What is a/√b &lt; x, by this <code>b</code>?</summary>\n"
+    )
+    assert "$\\frac{1}{2}$." in unfolded(text)
 
 
 def test_a_page_that_cannot_be_tried_is_an_error_that_says_why() -> None:
