@@ -13,6 +13,7 @@ summary: Notes and code become one Markdown document a page.
 * [templates](templates.py): how these are loaded.
 * [links](links.py): notes link to source files; the site links to pages; both work.
 * [highlight](highlight.py): code becomes HTML, line by line.
+* [escaping](escaping.py): a text becomes HTML among Markdown that shows it as it is.
 * [columns](columns.py): notes stand left of their code, unless one of the two would leave the
   other's place empty.
 * [shapes](shapes.py): what stands at the end of a line of code, and what a reader who points at
@@ -28,8 +29,8 @@ summary: Notes and code become one Markdown document a page.
 * [differences](differences.py), [changes](changes.py), [excerpts](excerpts.py): what a class or a
   program changes in another one, and where its names are used.
 * [tooltips](tooltips.py): what a page tells when it is asked, kept beside it until then.
-* [exhibit](exhibit.py): a link to a result becomes a checked number, a figure or a table, with
-  its run.
+* [exhibits_in_notes](exhibits_in_notes.py), [exhibit](exhibit.py): a link to a result becomes a
+  figure or a table, with its run.
 * [checked_numbers](checked_numbers.py): a number in a note that links to a result must be the one
   that the result has.
 * [notes](notes.py): a note becomes Markdown that every engine reads alike, and what it claims is

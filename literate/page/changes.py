@@ -26,8 +26,8 @@ from typing import Any
 
 from literate.measuring.measure import Measurement
 from literate.page.differences import Difference, label, parted
-from literate.page.exhibit import escaped, spelled, words
-from literate.page.highlight import visible
+from literate.page.escaping import escaped, visible
+from literate.page.exhibit import spelled, words
 from literate.page.links import Links
 from literate.page.listing import Listing, indentation
 from literate.page.templates import CODE, FORMS

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from literate.page.exhibit import HTML, MOST_CHANGES, linked
-from literate.page.highlight import told, visible
+from literate.page.escaping import literal, told, visible
+from literate.page.exhibit import HTML, MOST_CHANGES
+from literate.page.exhibits_in_notes import linked
 from literate.page.links import Links, UnknownTarget
 from literate.reading.markdown import Target
-from literate.reading.notes import Span, literal
+from literate.reading.notes import Span
 from literate.results import numbers, records
 from literate.results.records import Figure, Result, Table
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import yaml
 
-from literate.page import exhibit, forms
+from literate.page import forms
 from literate.page.checked_numbers import resolved
+from literate.page.exhibits_in_notes import parts
 from literate.page.links import Links
 from literate.page.page import Page
 from literate.page.templates import stated
@@ -89,7 +90,7 @@ def _front_matter(
 
 
 def _written(note: Note, path: str, links: Links, problems: list[Problem]) -> Iterator[str]:
-    for part in exhibit.parts(note, path, links):
+    for part in parts(note, path, links):
         if isinstance(part, Note):
             yield from (_linked(span, path, links, problems) for span in part.parsed.spans)
         else:

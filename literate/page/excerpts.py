@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 
 from literate.measuring.measure import Measurement
 from literate.page.changes import Changes
-from literate.page.exhibit import Exhibit, escaped, linked
+from literate.page.escaping import escaped
+from literate.page.exhibits_in_notes import Exhibit, linked
 from literate.page.formulas import Formulas
 from literate.page.links import Links, UnknownTarget
 from literate.page.listing import Listing

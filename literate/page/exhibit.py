@@ -13,18 +13,19 @@ import html
 import math
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from literate.page.highlight import told, visible
-from literate.page.links import Links, UnknownTarget
+from literate.page.escaping import escaped, told
+from literate.page.exhibits_in_notes import Exhibit, Found
+from literate.page.links import Links
 from literate.page.templates import TEMPLATES
-from literate.reading.notes import Note, Span, literal
+from literate.reading.notes import Note, Span
 from literate.reading.plain import plain
 from literate.results import records
-from literate.results.records import Column, Figure, Result, Table
+from literate.results.records import Column, Result, Table
 
 # The macros of the template, as functions.
 HTML: Any = TEMPLATES.get_template("exhibit.html.jinja").module
@@ -38,37 +39,6 @@ MOST_CHANGES = 3
 OUTDATED = re.compile(r' ?<span class="outdated">.*?</span>', re.DOTALL)
 # A little less than the half of a page, in pixels.
 BROAD = 548
-
-
-@dataclass(frozen=True)
-class Exhibit:
-    r"""
-    ## A figure or a table that a note asks for
-
-    * `caption` is the text of its link, `target` where that leads
-    * `line` is the line of the file where the paragraph begins
-    * `form` is the title of the link: as what it is shown
-    * `found` is what the target names in a result, if it does
-    """
-
-    caption: str
-    target: str
-    line: int
-    form: str = ""
-    found: "Found | None" = None
-
-
-@dataclass(frozen=True)
-class Found:
-    r"""
-    ## What a target names
-
-    A thing of a result, at a dotted name.
-    """
-
-    result: Result
-    place: str
-    thing: Any
 
 
 @dataclass(frozen=True)
@@ -94,65 +64,6 @@ class Spot:
     path: str
     uri: str
     links: Links
-
-
-def parts(
-    note: Note, path: str, links: Links, forms: Collection[str] = ()
-) -> Iterator[Note | Exhibit]:
-    r"""
-    ## Take the exhibits out of a note
-
-    An exhibit is a paragraph that is nothing but a link to a figure or a table, or to a page if its
-    title is one of the `forms` in which a page is shown on another. What stands before and behind
-    it are notes again, which keep their lines. `path` is the file of the note.
-    """
-    begin = 0
-    for first, last, exhibit in alone(note):
-        found = None if exhibit.form in forms else _found(exhibit.target, path, links)
-        if exhibit.form in forms or found:
-            if first > begin:
-                yield note.part(begin, first)
-            yield replace(exhibit, found=found)
-            begin = last
-    if begin < len(note.texts) or not begin:
-        yield note.part(begin) if begin else note
-
-
-def alone(note: Note) -> Iterator[tuple[int, int, Exhibit]]:
-    r"""
-    ## The paragraphs that are nothing but a link
-
-    Each with the first of its lines in the note, and the one behind it.
-    """
-    for block in note.parsed.blocks:
-        target = block.link
-        if target and not target.is_image and not block.depth:
-            caption = block.text[target.opening + 1 : target.closing]
-            line = note.line(block.first)
-            yield block.first, block.last, Exhibit(caption, target.text, line, target.title)
-
-
-def linked(path: str, target: str) -> tuple[str, str]:
-    r"""
-    ## The file and the anchor that a target names
-    """
-    file, _, anchor = target.partition("#")
-    return posixpath.normpath(posixpath.join(posixpath.dirname(path), file)), anchor
-
-
-def _found(target: str, path: str, links: Links) -> Found | None:
-    r"""
-    The figure or the table that a target names.
-    """
-    file, anchor = linked(path, target)
-    if not links.is_result(file):
-        return None
-    try:
-        found = Found(*links.result(file, anchor, target))
-    except UnknownTarget:
-        # As a link it will be named.
-        return None
-    return found if isinstance(found.thing, Figure | Table) else None
 
 
 def captioned(exhibit: Exhibit, formula: Callable[[Span], str] | None = None) -> Caption:
@@ -346,12 +257,3 @@ def spelled(value: Any, digits: int | None = None) -> str:
     else:
         text = f"{value:.3g}"
     return text.replace("-", "−")
-
-
-def escaped(text: str) -> str:
-    r"""
-    ## A text as HTML that shows it as it is, on one line
-
-    Not every engine leaves HTML in a note alone.
-    """
-    return visible(literal(re.sub(r"\s+", " ", text)))

@@ -19,11 +19,12 @@ than the table: they are [excerpts](excerpts.py).
 from collections.abc import Callable, Mapping
 
 from literate.page import exhibit
-from literate.page.exhibit import Caption, Exhibit, Found, Spot, escaped, spelled
-from literate.page.highlight import visible
+from literate.page.escaping import escaped, literal, visible
+from literate.page.exhibit import Caption, Spot, spelled
+from literate.page.exhibits_in_notes import Exhibit, Found
 from literate.page.links import Links
 from literate.page.templates import FORMS
-from literate.reading.notes import Span, literal
+from literate.reading.notes import Span
 from literate.results.records import Table
 
 

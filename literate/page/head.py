@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from literate.page.context import Context
+from literate.page.escaping import literal
 from literate.page.links import Links, folder
 from literate.page.steps import Step, on_page
 from literate.page.takeaways import Taken
 from literate.page.templates import stated
 from literate.problems import Problem
-from literate.reading.notes import literal
 from literate.reading.page_source import PageSource
 from page_runner.edit.files import Offer
 

@@ -9,8 +9,6 @@ began above. Its tokens are then cut at the line ends.
 """
 
 import html
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
@@ -20,19 +18,13 @@ from pygments.lexers.special import TextLexer
 from pygments.token import STANDARD_TYPES, _TokenType
 from pygments.util import ClassNotFound
 
+from literate.page.escaping import MARKS, visible
 from literate.page.templates import CODE
-from literate.reading.notes import MARKS
 from literate.reading.source import Source
 
 PLAIN = ("n", "o", "p", "w", "")
 # What Markdown would read as its own marks, and the line ends.
 _SPELLED = MARKS | {ord("\n"): "&#10;"}
-# What is not seen, but changes what is seen: controls, and marks that turn the direction of text.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
-)
-# Python-Markdown has uses of its own for these two, and drops them elsewhere.
-_DROPPED = {"\x02": "&#2;", "\x03": "&#3;"}
 
 
 def lines(source: Source, links: Mapping[tuple[int, int], str]) -> list[str]:
@@ -115,31 +107,3 @@ def block(code: str, language: str) -> str:
         kind, link, value = pieces[-1]
         pieces[-1] = kind, link, value.removesuffix(end)
     return _elements(pieces).translate(_SPELLED).replace("==", "=&#61;")
-
-
-def visible(text: str) -> str:
-    r"""
-    ## Show what can't be seen
-
-    A character that turns the direction of text can make code look like other code. It keeps its
-    place, so that a copy is exact, in an element that ends its effect and shows its number.
-    """
-    return _UNSEEN.sub(_shown, text)
-
-
-def told(text: str) -> str:
-    r"""
-    ## The same where no element can be
-
-    In an attribute or a drawing, the number stands in place of the character, and all is on one
-    line.
-    """
-    return " ".join(_UNSEEN.sub(lambda match: f"U+{ord(match[0]):04X}", text).split())
-
-
-def _shown(match: re.Match[str]) -> str:
-    character = match[0]
-    name = html.escape(unicodedata.name(character, "control character"))
-    number = f"U+{ord(character):04X}"
-    inside = _DROPPED.get(character, character)
-    return CODE.unseen(name, number, inside)

@@ -13,12 +13,12 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from literate.page.escaping import literal
 from literate.page.links import Links, relative
 from literate.page.page import Page
 from literate.page.templates import TEMPLATES
 from literate.problems import Problem
 from literate.reading.front_matter import FrontMatter, of_source, title_of
-from literate.reading.notes import literal
 
 HOME, PAPERS, TERMS = "index.md", "papers.md", "terms.md"
 

@@ -14,10 +14,10 @@ note is about.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from literate.page.escaping import literal
 from literate.page.links import Links
 from literate.python import pytorch, standard_library
 from literate.python.meanings import Meanings
-from literate.reading.notes import literal
 from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 

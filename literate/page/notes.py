@@ -19,15 +19,17 @@ from typing import Protocol
 
 from literate.measuring import claims
 from literate.measuring.measure import Measurement
-from literate.page import exhibit, forms, highlight
+from literate.page import forms, highlight
 from literate.page.checked_numbers import resolved
+from literate.page.escaping import literal, visible
+from literate.page.exhibits_in_notes import Exhibit, parts
 from literate.page.formulas import FormulaError, Formulas
 from literate.page.links import Links, UnknownTarget
 from literate.page.named_links import NamedLinks
 from literate.page.templates import CODE
 from literate.problems import Problem
 from literate.python.scopes import places
-from literate.reading.notes import ANCHOR, Block, Note, Span, anchors, literal
+from literate.reading.notes import ANCHOR, Block, Note, Span, anchors
 from literate.reading.page_source import PageSource
 from literate.reading.plain import seen
 from literate.reading.rows import Row, rows
@@ -74,7 +76,7 @@ class ShowsExcerpts(Protocol):
         ### The titles of links that ask for it
         """
 
-    def show(self, exhibit: exhibit.Exhibit, path: str, links: Links) -> str:
+    def show(self, exhibit: Exhibit, path: str, links: Links) -> str:
         r"""
         ### Show what a note asks for
         """
@@ -234,7 +236,7 @@ class Notes:
         path = self.source.path
         pieces: list[str] = []
         excerpts = self.excerpts.forms if self.excerpts else ()
-        for part in exhibit.parts(note, path, self.links, excerpts):
+        for part in parts(note, path, self.links, excerpts):
             if isinstance(part, Note):
                 pieces += self._pieces(part, row, leads)
                 continue
@@ -278,7 +280,7 @@ class Notes:
             if span.kind == "text":
                 before = span.text
 
-    def _elsewhere(self, exhibited: exhibit.Exhibit) -> str:
+    def _elsewhere(self, exhibited: Exhibit) -> str:
         assert self.excerpts is not None
         try:
             return self.excerpts.show(exhibited, self.source.path, self.links)
@@ -347,7 +349,7 @@ class Notes:
         escaped = _ANCHOR.sub(
             lambda match: CODE.anchor(match[1]) if match[1] in known else "", escaped
         )
-        return highlight.visible(escaped)
+        return visible(escaped)
 
     def _fence(self, span: Span) -> str:
         r"""
@@ -367,7 +369,7 @@ class Notes:
         Inline code that is a list of axes claims a shape, and must equal what was measured.
         """
         # On one line, or the engine might take its end for a list.
-        shown = highlight.visible(literal(" ".join(span.content.split("\n"))))
+        shown = visible(literal(" ".join(span.content.split("\n"))))
         plain = CODE.plain(shown)
         claim = claims.parse(span.content)
         if claim is None:

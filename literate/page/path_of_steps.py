@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from literate.page import programs
-from literate.page.exhibit import linked, spelled
+from literate.page.exhibit import spelled
+from literate.page.exhibits_in_notes import linked
 from literate.page.links import UnknownTarget
 from literate.page.notes import Notes
 from literate.page.steps import Item, items

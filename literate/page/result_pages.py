@@ -11,22 +11,21 @@ with what is needed to do it again: the command, the day, the machine, and what 
 import html
 from collections.abc import Iterator, Mapping, Sequence
 
+from literate.page.escaping import escaped, literal
 from literate.page.exhibit import (
     HTML,
     MOST_CHANGES,
-    Found,
     Spot,
     caption_of,
-    escaped,
     file_link,
     show,
     since,
     spelled,
 )
+from literate.page.exhibits_in_notes import Found
 from literate.page.links import Links
 from literate.page.page import Page
 from literate.page.templates import TEMPLATES, stated
-from literate.reading.notes import literal
 from literate.results import records
 from literate.results.made_of import by_names
 from literate.results.records import Result

@@ -22,8 +22,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from literate.page.escaping import literal
 from literate.reading.front_matter import of_source
-from literate.reading.notes import Block, Note, literal
+from literate.reading.notes import Block, Note
 from literate.reading.source import Source
 
 PATH = "path"

@@ -14,7 +14,6 @@ looks into a note (links, formulas, claims about shapes) therefore asks for what
 """
 
 import ast
-import html
 import re
 import textwrap
 import warnings
@@ -34,9 +33,6 @@ Kind = Literal["text", "code", "fence", "inline", "display"]
 
 # An anchor of the author's own, the one piece of HTML that a note can hold.
 ANCHOR = re.compile(r'<a id="([A-Za-z][\w.-]*)"></a>')
-
-# What Markdown would read as its own marks.
-MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "\\`*_[]~^:@|"})
 
 # What the parser calls our kinds of spans.
 _KINDS: dict[str, Kind] = {
@@ -437,10 +433,3 @@ def anchors(source: Source) -> frozenset[str]:
     names = {definition.name for definition in source.definitions}
     noted = (line.text for line in source.lines if line.kind in ("docstring", "comment"))
     return frozenset(name for text in noted for name in ANCHOR.findall(text)) - names
-
-
-def literal(text: str) -> str:
-    r"""
-    ## A text as Markdown that shows it as it is
-    """
-    return html.escape(text).translate(MARKS)

@@ -19,7 +19,7 @@ from itertools import accumulate
 from typing import Protocol
 from urllib.parse import unquote
 
-from literate.page.exhibit import Exhibit, alone
+from literate.page.exhibits_in_notes import Exhibit, alone
 from literate.page.links import folder
 from literate.python.statements import module_name
 from literate.reading.markdown import Target

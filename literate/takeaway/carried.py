@@ -15,7 +15,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from literate.page.exhibit import Exhibit, spelled
+from literate.page.exhibit import spelled
+from literate.page.exhibits_in_notes import Exhibit
 from literate.reading.plain import plain
 from literate.reading.rows import Note
 from literate.results.records import Column, Result, Table, UnknownResult, machine

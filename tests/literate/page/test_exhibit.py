@@ -10,7 +10,7 @@ import pytest
 
 from literate.page.context import context
 from literate.page.documents import document
-from literate.page.exhibit import Exhibit, parts
+from literate.page.exhibits_in_notes import Exhibit, parts
 from literate.page.formulas import Formulas
 from literate.page.page import Page, page
 from literate.page.result_pages import pages
