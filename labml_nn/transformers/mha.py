@@ -22,18 +22,19 @@ Take “the cat sat”. Each word is a vector $x$. Three learned matrices make t
 * the *key* $W^K x$, what it can be found by,
 * the *value* $W^V x$, what others get from it.
 
-Let “sat” look for who sat. Its query is `2 2 0 0`. A dot product with each key, divided by
-$\sqrt{4}$, is the *score*, and the softmax turns scores into weights:
+Let “sat” look for who sat. Its query is `2 2 0 0`. The dot product with a key, divided by
+$\sqrt{4}$ for its 4 numbers ([why](mha.py#example)), is the *score*. The softmax turns scores into
+weights:
 
-| word | key | score | weight |
-| --- | :---: | ---: | ---: |
-| the | `0 0 1 1` | 0 | 0.09 |
-| cat | `1 1 0 0` | 2 | 0.67 |
-| sat | `1 0 0 1` | 1 | 0.24 |
+| word | key | score | weight | value |
+| --- | :---: | ---: | ---: | :---: |
+| the | `0 0 1 1` | 0 | 0.09 | `0 0 1 0` |
+| cat | `1 1 0 0` | 2 | 0.67 | `1 0 0 0` |
+| sat | `1 0 0 1` | 1 | 0.24 | `0 1 0 0` |
 
-The answer is the weighted average of the three values, mostly that of “cat”. It is a Python
-dictionary made soft: every key matches a little. For all words at once, with a query in each row of
-$Q$, and keys and values in the rows of $K$ and $V$:
+The answer is the weighted average of the values, `0.67 0.24 0.09 0`: mostly that of “cat”. It is a
+Python dictionary made soft: every key matches a little. For all words at once, with a query in each
+row of $Q$, and keys and values in the rows of $K$ and $V$:
 
 $$
 \operatorname{Attention}(Q, K, V) = \operatorname{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
@@ -100,6 +101,16 @@ class MultiHeadAttention(nn.Module):
     makes its own average. The answers are put side by side again and mixed by one more matrix:
 
     $$\operatorname{MultiHead} = \operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O$$
+
+    For “sat”, with 8 features and 2 heads:
+
+    ```
+                             head 0              head 1
+    query                    2 2 0 0             1 0 3 0
+    weights of three words   0.09 0.67 0.24      three others
+    average of the values    0.67 0.24 0.09 0    four others
+    side by side             8 numbers, times W^O: 8 numbers
+    ```
 
     Here $h$ is the number of heads; below, it is the index of one. With $d_k = d_{model} / h$
     features each, many heads have as many weights and multiplications as one. What grows is the
@@ -209,7 +220,8 @@ class MultiHeadAttention(nn.Module):
         scores = self.get_scores(query / math.sqrt(self.d_k), key)
 
         # **Hide.** With the smallest finite score, a hidden key gets a weight of exactly zero, if
-        # the query sees any key.
+        # the query sees any key. With minus infinity, the weights of a query that sees none would
+        # be 0/0, no numbers at all.
         if mask is not None:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
