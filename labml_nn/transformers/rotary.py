@@ -27,15 +27,15 @@ $(1, 0)$:
 | key at position 3 | 3 | −0.990, 0.141 |
 | query at position 5 | 5 | 0.284, −0.959 |
 
-The score is $-0.990 \cdot 0.284 - 0.141 \cdot 0.959 = -0.416$, the cosine of 2. A key at 1,003 and
-a query at 1,005 have been rotated against each other by 2 radians as well, and have the same score.
+The score is $-0.990 \cdot 0.284 - 0.141 \cdot 0.959 = -0.416$, the cosine of 2. The lengths are
+what they were, and the angle between the two has changed by $5 - 3 = 2$. A key at 1,003 and a query
+at 1,005 are 2 radians apart as well, and have the same score.
 
 [Left and right: a query two positions after a key, each $(1, 0)$ before it was
 rotated](../../results/drawings.json#figures.arrows)
 
-A head with more features has several such pairs, each with an angle of its own. Values are not
-rotated: where a query looks depends on positions, what it finds there doesn't. Why it works for any
-angle is two lines of [complex numbers](rotary.py#example).
+A head with more features rotates them in [pairs](rotary.py#apply_rotary), each by an angle of its
+own. Values are not rotated: where a query looks depends on positions, what it finds there doesn't.
 
 **In:** the queries or the keys of all heads, `[seq_len, batch_size, heads, d_k]`. **Out:** the
 same, each rotated according to its position.
@@ -57,9 +57,10 @@ def inverse_frequencies(d_k: int, base: float = 10_000.0) -> Tensor:
 
     One angle for all pairs would not do. At 1 radian for each position, a distance of 44 looks
     almost like 0, because $44 \approx 7 \cdot 2 \pi$. At 0.0001, neighbours look the same. So the
-    first pair goes around once in 6 positions and tells neighbours apart; the last pair goes around
-    once in up to $2 \pi \cdot 10000$ and tells near from far. The base of 10,000 is that of the
-    sines and cosines of the first transformer; models for long texts take a larger one.
+    first pair goes around once in 6 positions and tells neighbours apart, and the last one tells
+    near from far: with 64 features it goes around once in $2 \pi \cdot 10000^{62/64} = 47{,}117$
+    positions. The base of 10,000 is that of the sines and cosines of the first transformer; models
+    for long texts take a larger one.
     """
     if d_k % 2:
         raise ValueError(f"d_k must be even to be split into pairs, got {d_k}")
@@ -73,13 +74,21 @@ def apply_rotary(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     r"""
     ## Rotate pairs of features
 
-    A product of complex numbers, $(a + \mathrm{i} b)(\cos \phi + \mathrm{i} \sin \phi)$, written
-    out. `x` and the result are `[seq_len, batch_size, heads, d_k]`.
+    Rotated by the angle $\phi$, an arrow $(a, b)$ becomes
+
+    $$
+    (a \cos \phi - b \sin \phi, \; a \sin \phi + b \cos \phi)
+    $$
+
+    So $(1, 0)$ becomes $(\cos 3, \sin 3)$ at position 3, the key above. Each arrow has one feature
+    of the first half and one of the second: of the features `1 2 3 4`, 1 and 3 are a pair, and so
+    are 2 and 4. Neighbours would do [as well](rotary.py#example). `x` and the result are
+    `[seq_len, batch_size, heads, d_k]`.
     """
-    # Pair $i$ is $a_i + \mathrm{i} b_i$: `[seq_len, batch_size, heads, n_pairs]` each.
+    # The two halves. Pair $i$ is $(a_i, b_i)$: `[seq_len, batch_size, heads, n_pairs]` each.
     a, b = x.chunk(2, dim=-1)
 
-    # The real parts of all products, then the imaginary parts.
+    # The first features of all rotated pairs, then the second ones.
     return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
@@ -163,7 +172,8 @@ def example(
     \right) = \operatorname{Re}\left( q \bar{k} \; e^{\mathrm{i} (m - n) \theta} \right)
     $$
 
-    A product of complex numbers is what [the code](rotary.py#apply_rotary) writes out.
+    The positions are left in it as $m - n$ alone. The product of $a + \mathrm{i} b$ and
+    $\cos \phi + \mathrm{i} \sin \phi$ is what [the code](rotary.py#apply_rotary) writes out.
 
     ### Which features are a pair
 
