@@ -9,6 +9,7 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 terms:
   embedding: The vector of a token, looked up in a learned table.
+  layer normalisation: Gives each token's features mean 0 and variance 1, then scales and shifts.
   logits: Scores before the softmax, one for each token of the vocabulary.
   pre-norm: Normalises the input of each sublayer, and leaves the residual stream as it is.
   residual stream: The vector of a token, to which each sublayer adds its output.
@@ -23,12 +24,13 @@ tokens ── embedding ──┬───────────────(+
                       └────────────── one layer ─────────────────┘
 ```
 
-Follow one token of two features, 1 and 2. [Attention](mha.py) reads it, looks at other positions,
-and adds 0.5 and −0.5. Now it is 1.5 and 1.5. The [feed-forward network](feed_forward.py) reads
-that, and adds −1 and 0: the token leaves the layer as 0.5 and 1.5, and the next layer adds to it
+Follow one token of two features, 1 and 2. [Attention](mha.py) reads a
+[normalised](models.py#TransformerLayer) copy of it, looks at other positions, and adds 0.5 and
+−1. Now it is 1.5 and 1. The [feed-forward network](feed_forward.py) reads a normalised copy of
+that, and adds −1 and 0: the token leaves the layer as 0.5 and 1, and the next layer adds to it
 again. The line that runs through is the *residual stream*, `[seq_len, batch_size, d_model]`.
 
-Without the additions, the output of each part would *replace* the stream: 0.5 and −0.5 after
+Without the additions, the output of each part would *replace* the stream: 0.5 and −1 after
 attention, and nothing left of 1 and 2. Then the small transformer of four layers stays at a loss of
 [3.348](../../results/without.json#tables.without.No%20residual%20connections.loss), which is what
 [counting single letters](../training/counting.py) gives. With them it reaches
@@ -112,7 +114,35 @@ class TransformerLayer(nn.Module):
     r"""
     ## Transformer layer
 
-    Attention, then the feed-forward network, each added to the residual stream.
+    Attention, then the feed-forward network, each added to the residual stream. What they read has
+    gone through *layer normalisation*. Take a token with the features 1, 2, 3, 4:
+
+    | features | 1 | 2 | 3 | 4 |
+    | --- | --- | --- | --- | --- |
+    | minus their mean, 2.5 | −1.5 | −0.5 | 0.5 | 1.5 |
+    | divided by 1.12 | −1.34 | −0.45 | 0.45 | 1.34 |
+
+    1.12 is the standard deviation: the squares of the second row are 2.25, 0.25, 0.25 and 2.25,
+    their mean, the *variance*, is 1.25, and its root 1.12. The result has mean 0 and variance 1.
+    From 10, 20, 30, 40 comes the same, so the size of the stream is gone. Each token is normalised
+    by itself; other positions and other sequences of the batch have no part in it.
+
+    Then each feature is multiplied by a learned number $g$, 1 at first, and a learned $b$ is added,
+    0 at first:
+
+    $$
+    \operatorname{LayerNorm}(x) = g \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + b
+    $$
+
+    $\mu$ and $\sigma^2$ are mean and variance of the token's features, $\odot$ multiplies feature
+    by feature, and $\epsilon$, 0.00001 in PyTorch, keeps a token of equal features from 0/0. That
+    is what `nn.LayerNorm` does:
+
+    ```python
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = (x - mean).square().mean(dim=-1, keepdim=True)
+    result = g * (x - mean) / torch.sqrt(variance + 1e-5) + b
+    ```
     """
 
     def __init__(
@@ -130,8 +160,7 @@ class TransformerLayer(nn.Module):
         """
         super().__init__()
         # [Attention](mha.py#MultiHeadAttention.forward), which moves information between positions.
-        # It reads a copy of the stream with mean 0 and variance 1 at each position, before a
-        # learned scale and shift.
+        # It reads a normalised copy of the stream.
         self.norm_self_attn = nn.LayerNorm(d_model)
         self.self_attn = self_attn
 
@@ -237,18 +266,17 @@ def example(
 
     ### Normalisation
 
-    Each of the two sublayers reads a normalised copy of the stream:
+    Each of the two sublayers reads a [normalised](models.py#TransformerLayer) copy of the stream:
 
     $$
     x \leftarrow x + \operatorname{Sublayer}(\operatorname{LayerNorm}(x))
     $$
 
-    LayerNorm subtracts the mean of a position's features and divides by their standard deviation;
-    then it multiplies and adds learned numbers. The paper normalises the sum of a sublayer and the
-    stream instead, which is called *post-norm*. Then every normalisation of the stack stands
-    between the loss and the first layer. With *pre-norm*, as here, only the last one does: from
-    there a path of plain additions leads back to every layer, and training needs no warm-up ([Xiong
-    et al. 2020](https://arxiv.org/abs/2002.04745)).
+    That is *pre-norm*. The paper normalises the sum of a sublayer and the stream instead, which is
+    called *post-norm*. Then every normalisation of the stack stands between the loss and the first
+    layer. With pre-norm only the last one does: from there a path of plain additions leads back to
+    every layer, and training needs no warm-up ([Xiong et al.
+    2020](https://arxiv.org/abs/2002.04745)).
 
     The usual reason for normalisations is that without them deep stacks, or high learning rates,
     don't learn. With four layers and 1,000 steps that isn't so: the model without any normalisation
@@ -276,6 +304,11 @@ def example(
     ??? question "`x = ___ + self.dropout(z)`: what belongs there? What is the loss without it?"
         `x`. Without it there is no residual connection, and the model of four layers learns how
         frequent each letter is and no more: 3.348.
+
+    ??? question "What does LayerNorm make of 1, 2 and 6, before the gain? And of 5, 5 and 5?"
+        The mean is 3, which leaves −2, −1 and 3. The variance is (4 + 1 + 9)/3 = 4.67, its root
+        2.16: −0.93, −0.46 and 1.39. Of equal features only zeros are left; without $\epsilon$ it
+        would be 0/0.
 
     ??? question "Which of the parts can move information from one position to another?"
         Attention alone. Embeddings, normalisations, the feed-forward network and the logits treat
