@@ -12,18 +12,24 @@ terms: {flash attention: "Attention tile by tile; the matrix of scores is never 
 
 A text of $n$ positions has $n^2$ scores for each head. At 4,096 positions and 8 heads in 32 bits
 these are half a gigabyte, in each layer. [Multi-head attention](../mha.py) writes them to memory
-and reads them again several times; a GPU spends more time on that than on multiplying.
+and reads them again several times, which makes it slow on GPUs ([Dao et al.
+2022](https://arxiv.org/abs/2205.14135)).
 
 So don't write them down. Cut the queries into blocks, and the keys too. A *tile*, one block of
-queries against one of keys, fits into the small and fast memory of a processor. There it is
-computed, used and forgotten.
+queries against one of keys, fits into the small, fast memory of a processor. There it is computed,
+used and forgotten.
 
-The problem to solve is the softmax, which divides by a sum over *all* keys. Say that a query has
-the scores 1 and 3 in one tile and 5 in the next. After the first tile the largest score is 3, and
-the sum is $e^{1-3} + e^{3-3} = 1.135$. The second tile has a larger score, so what there is shrinks
-by $e^{3-5}$, and $e^{5-5}$ is added: $0.135 \cdot 1.135 + 1 = 1.154$. That is $e^{1-5} + e^{3-5} +
-e^{5-5}$, as if all three had been there from the start. The sum of the values shrinks and grows in
-the same way.
+But the softmax divides by a sum over *all* keys, and first subtracts their largest score: without
+that, $e^{89}$ is too large for 32 bits. A query has the scores 1 and 3 in one tile, for the values
+10 and 20, and 5 in the next, for 40. Keep the largest score and two sums:
+
+| tile | largest | weights | weighted values |
+| --- | :---: | --- | --- |
+| first | 3 | $e^{1-3} + e^{3-3} = 1.135$ | $10 \, e^{1-3} + 20 \, e^{3-3} = 21.35$ |
+| second | 5 | $1.135 \, e^{3-5} + e^{5-5} = 1.154$ | $21.35 \, e^{3-5} + 40 \, e^{5-5} = 42.89$ |
+
+At the second tile both old sums shrink by $e^{3-5}$, as if 5 had been subtracted from the start.
+The answer is $42.89 / 1.154 = 37.2$, that of the [whole softmax](flash.py#online_softmax).
 
 For 2,048 positions with four heads of 16 features, the largest tensor that multi-head attention
 makes has [67.11](../../../results/family_drawings.json#tables.largest.2048.plain) MB. On this page
@@ -86,8 +92,10 @@ def online_softmax(
     o \leftarrow e^{m - m'} o + \sum_j e^{S_j - m'} V_j
     $$
 
-    For scores 1 and 3 in one tile and 5 in the next, $m = 3$ and $l = 1.135$; then $m' = 5$ and
-    $l = 1.154$.
+    With the scores 1, 3 and 5 at once, the weights are $e^{1-5} = 0.0183$, $e^{3-5} = 0.1353$ and
+    $e^{5-5} = 1$. Their sum is 1.154, and the weighted sum of 10, 20 and 40 is $0.18 + 2.71 + 40 =
+    42.89$: the two sums that the tiles gave. If a third tile has the score 2, the largest score
+    stays 5: nothing shrinks, and $e^{2-5} = 0.050$ is added to $l$.
 
     Returned are the results, and for each query the logarithm of its sum, for the backward pass.
     """
@@ -105,16 +113,16 @@ def online_softmax(
 
         # Tile after tile, and no row of scores is ever whole.
         for columns, visible, scores in visible_tiles(rows, query, key, mask, size):
-            # Without subtracting the largest score, $e^S$ overflows above 88 in 32 bits.
+            # Subtract the largest score so far, this tile's included: no weight is above 1.
             scores = scores.masked_fill(~visible, lowest)
             new_largest = torch.maximum(largest, scores.amax(dim=-1, keepdim=True))
             weights = (scores - new_largest).exp().masked_fill(~visible, 0)
 
-            # What there is shrinks, ...
+            # The old sums were made with the old largest score. Shrink them, ...
             shrink = (largest - new_largest).exp()
             largest = new_largest
 
-            # ... and the tile is added.
+            # ... and add the tile.
             total = shrink * total + weights.sum(dim=-1, keepdim=True)
             weighted = shrink * weighted + weights @ value[:, :, columns]
 
