@@ -15,10 +15,14 @@ Say that after “th” the letters “e”, “a” and “o” have logits of 
 probabilities of them: 0.67, 0.24 and 0.09. In 100 texts you draw “e” about 67 times. There are two
 ways to be more careful:
 
-* *Greedy decoding* takes “e” each time. The text can then go round in circles: once a window comes
-  up for the second time, everything that followed it does too.
-* A *temperature* of 0.5 divides the logits by 0.5. They are 4, 2 and 0, and the probabilities 0.87,
-  0.12 and 0.02. “a” still comes, but half as often.
+* *Greedy decoding* takes “e” each time. The text can then go round in circles. Say that a model
+  sees one letter, and finds “h” likeliest after “t”, then “e”, then a space, then “t” again. It
+  writes “the the the” for ever. With a longer window, the same begins once a whole window comes up
+  for the second time.
+* A *temperature* of 0.5 divides the logits by 0.5. They are 4, 2 and 0, and the probabilities
+  0.867, 0.117 and 0.016. “a” still comes, but half as often.
+
+[Top-k, top-p and min-p](strategies.py) leave out unlikely tokens. They are the next page.
 
 **In:** a model, and a prompt, `[prompt_len, batch_size]`. **Out:** the same text with more tokens.
 
@@ -78,7 +82,6 @@ def with_temperature(temperature: float) -> Choose:
     The logits are divided by the temperature $T$ before the softmax. Below 1 their differences
     grow, and likely tokens get likelier. Above 1 the probabilities come closer to each other: at 2,
     the letters above have 0.51, 0.31 and 0.19. At 0 the likeliest token is left alone.
-    [More ways to change the probabilities](strategies.py) plug in at the same place.
 
     [Five tokens with logits of 4 to 0, drawn at four
     temperatures](../../results/model_drawings.json#figures.temperatures)

@@ -13,10 +13,11 @@ terms:
   min-p: Draw from the tokens whose probability is at least a share of the greatest one.
 ---
 
-[Drawing](sampling.py) from all of a model's distribution has a weakness. Each token of the long
-tail is unlikely, but there are many of them. So sooner or later a token is drawn that makes no
-sense, and the model has to go on from there. Greedy decoding has another weakness: it repeats
-itself.
+[Drawing](sampling.py) from all of a model's distribution has a weakness. Let a “z” make no sense,
+and have a probability of 0.03 at each letter. Of a hundred texts of 100 letters, five have none
+($0.97^{100} \approx 0.05$). In the others a “z” is drawn, and the model has to go on from there. A
+high temperature makes it worse: at 2, the 0.03 of the table below becomes 0.085. Greedy decoding
+has another weakness: it repeats itself.
 
 The filters of this page are in between. Each takes logits, `[batch_size, n_vocab]`, and removes the
 tail: a removed token gets minus infinity, so that its probability is exactly zero, and the softmax
@@ -62,8 +63,9 @@ def keep_top_p(logits: Tensor, top_p: float) -> Tensor:
     r"""
     ## Nucleus (top-p) sampling
 
-    After a “q” one letter is likely, after a space twenty are, so no $k$ is right everywhere. The
-    *nucleus* $V$ is the smallest set of the likeliest tokens with
+    After a “q” one letter is likely, after a space twenty are, so no $k$ is right everywhere:
+    with 5, four unlikely letters may come after the “q”, and fifteen likely ones can't after the
+    space. The *nucleus* $V$ is the smallest set of the likeliest tokens with
 
     $$
     \sum_{i \in V} p_i \ge p
@@ -71,12 +73,13 @@ def keep_top_p(logits: Tensor, top_p: float) -> Tensor:
 
     (equation 2 of the paper).
     """
-    # From the likeliest down, with the sum of all that are likelier than each.
+    # From the likeliest down, with the sum of all that are likelier than each. For the table's
+    # 0.50, 0.25, 0.15, 0.07 and 0.03 these are 0, 0.50, 0.75, 0.90 and 0.97.
     probabilities, tokens = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
     likelier = probabilities.cumsum(dim=-1) - probabilities
 
-    # If the likelier ones reach $p$ without a token, that token isn't needed. The likeliest always
-    # stays, whatever $p$ is.
+    # If the likelier ones reach $p$ without a token, that token isn't needed: with $p = 0.8$, the
+    # last two aren't. The likeliest always stays, whatever $p$ is.
     needless = likelier >= top_p
     needless[..., 0] = False
 
