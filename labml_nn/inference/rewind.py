@@ -94,8 +94,9 @@ def example(
     ### What can't go back
 
     A model that keeps one state of fixed size for the whole text can't, such as [linear
-    attention](../transformers/variants/linear_attention.py). A token can't be cut out of a sum, so
-    such a model has to keep copies of earlier states. Nor can a [sliding
+    attention](../transformers/variants/linear_attention.py). From a sum of 7 nobody can tell that
+    its last part was 2. Such a model has to keep copies of earlier states, or what each token has
+    added, so that it can be subtracted. Nor can a [sliding
     window](../transformers/memory/sliding_window.py) give back what it has overwritten.
 
     Left out: several texts that go back by different lengths. The texts of a batch go back together

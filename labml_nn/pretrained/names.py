@@ -54,8 +54,8 @@ def in_layers(n_layers: int, mine: str, theirs: str, layer: Mapping[str, Rule]) 
 
     `mine` and `theirs` are what stands before the names of a `layer`, with `{}` for its number.
     """
-    # GPT-2 has 12 layers of 16 weights each, and the table of one layer is enough. The number of
-    # the layer goes to the same place in both names.
+    # Our GPT-2 has 12 layers of 16 weights each (12 in the file, where queries, keys and values are
+    # one), and the table of one layer is enough. Its number goes to the same place in both names.
     return {
         f"{mine.format(number)}{name}": (f"{theirs.format(number)}{other}", convert)
         for number in range(n_layers)
@@ -111,7 +111,7 @@ def fill(
             raise ValueError(f"{copy} differs from {name}, and the model has one weight for both")
 
     # No weight of ours is without a rule. That would be a mistake in the table, and in no file.
-    # These tensors are the parameters themselves, not copies.
+    # These tensors share their memory with the parameters, so writing into them fills the model.
     ours = model.state_dict()
     assert ours.keys() == table.keys()
     for mine, (name, convert) in table.items():

@@ -131,7 +131,7 @@ class RotaryPositions(nn.Module):
             raise ValueError(f"positions {offset} to {end} are not within max_len={self.max_len}")
 
         # The same angles for the whole batch and all heads. In the type of `x`, because a product
-        # of 16 and 32 bits would have 32, and the attention after it would be slower.
+        # of 16 and 32 bits would have 32, and PyTorch refuses to average values of 16 bits with it.
         cos = self.cos[offset:end, None, None].to(x.dtype)
         sin = self.sin[offset:end, None, None].to(x.dtype)
         return apply_rotary(x, cos, sin)

@@ -11,17 +11,17 @@ terms:
   compilation: Small operations are joined into few kernels before the model runs.
 ---
 
-Between two matrix products a transformer does many small things: add a bias, apply GELU, add to the
-residual stream, normalise. Run as they are written, *eagerly*, each of them reads a tensor from
-memory, does a little arithmetic with each number, and writes a tensor back. These four read five
-tensors and write four. The result of the product and the stream are two, and what comes out is one:
-two reads and one write would do.
+Between its matrix products a transformer does many small things: add a bias, apply GELU, add to
+the residual stream, normalise. Take a number of 1, a bias of 2 and a stream of 10. Run as they are
+written, *eagerly*, the first operation reads the 1 from memory and writes 3, GELU reads 3 and
+writes 2.996, the sum reads that and the 10 and writes 12.996, and the normalisation reads 12.996.
+For whole tensors these are five reads and four writes. Keep what is in between in the processor,
+and only the 1 and the 10 have to be read, and the result written.
 
 At the first call, `torch.compile` follows the model's Python code, notes the operations on tensors
-as a graph, and writes new code in which neighbouring small operations are one loop: each number is
-read once and written once. That helps if reading and writing is what takes the time. Of a whole
-training step of the small transformer, it saved less than a twentieth
-[here](__init__.py).
+as a graph, and writes new code in which neighbouring small operations share a loop. What is in
+between is never written to memory. That helps if reading and writing is what takes the time. Of a
+whole training step of the small transformer, it saved less than a twentieth [here](__init__.py).
 
 **In:** a model, or any function of tensors. **Out:** a function with the same results up to
 rounding. The lessons' loop takes it in the place of the model.
@@ -36,16 +36,19 @@ def between_products(x: Tensor, bias: Tensor, stream: Tensor) -> Tensor:
     r"""
     ## Small operations
 
-    What happens to the result of a matrix product on its way to the next. Eagerly these are four
-    calls. Compiled on a CPU they are one, with a few loops in it, since a mean has to be known
-    before it can be subtracted.
+    The small operations around a feed-forward network, put in a row. (In a model a matrix product
+    stands between GELU and the sum, and the sum is kept, too, for the next residual connection.)
+    Eagerly these are four calls. Compiled on a CPU they are one, with three loops over the features
+    of each token: for the mean, for the variance and for the result, since each has to be known
+    before the next. All three read the inputs again, and compute GELU again.
 
     [These operations alone, for batches of different
     sizes](../../../results/fast_parts.json#figures.small_operations)
 
     With smaller batches compiled code gains nothing: here it is even slower, by 9 to 36 %. With
-    49,152 tokens it is more than three times as fast. Our guess is the processor's cache: as long
-    as the tensors fit, reading them again is cheap, and then they don't fit any more.
+    49,152 tokens it is more than three times as fast. Our guess: as long as the tensors fit into
+    the processor's cache, writing and reading them is cheap, and GELU three times is what costs.
+    When they don't fit any more, memory costs most.
     """
     # Add the bias, and the activation.
     x = F.gelu(x + bias)
@@ -83,8 +86,9 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
         be; the small operations between them grow with the width alone.
 
     ??? question "The last batch of an epoch is smaller than the others. What happens?"
-        It has another shape, so the model is compiled once more, now for batches of any size. If
-        that takes too long, leave such a batch out, or fill it up.
+        It has another shape, so the model is compiled once more, now for batches of any size but 1,
+        for which there would be a third time. If that takes too long, leave such a batch out, or
+        fill it up.
 
     ??? question "You print `x.mean()` inside of `forward`. Does the compiled model still print?"
         Yes, but the graph is cut there: the two halves are compiled, and the print runs between

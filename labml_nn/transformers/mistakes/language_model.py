@@ -44,7 +44,8 @@ __all__ = [
     "find_mistakes",
 ]
 
-# Of what a token does at its own place: rounding is far below that, and a leak far above.
+# Of what a token does at its own place. Rounding is far below that, and the leaks of the museum are
+# far above; a leak that is weaker than this goes unnoticed.
 ROUNDING = 1e-4
 
 
@@ -81,7 +82,9 @@ def example(
     ### Exercises
 
     ??? question "Why is the *last* token changed?"
-        All other positions come before it, so one comparison asks all of them.
+        All other positions come before it, so one comparison asks all of them. It asks whether they
+        see *this* token. With chunks of 3 tokens, the last of 7 has a chunk for itself, and no
+        other position sees it, though position 3 sees position 5. Change other tokens, too.
 
     ??? question "Dropout is on. What do the two calls say?"
         Every position moves, because each call drops other elements. Call `eval()` first. The
@@ -89,7 +92,8 @@ def example(
 
     ??? question "Of two experts, each chooses the tokens that it likes best. Is that a leak?"
         Yes: whether an expert takes a token depends on later ones. No gradient shows it, since a
-        choice has none, but two calls do.
+        choice has none. Two calls show it if the changed token makes an expert choose otherwise. It
+        often does, but not always, so ask with several tokens.
     """
     tokens = torch.randint(n_vocab, (batch_size, seq_len))
 

@@ -7,7 +7,7 @@ summary: Five wrong lines around the projections; those that run change no shape
 These five are in the arithmetic around the scores. Take four heads of four features, and two keys
 whose products with the query are 8 and 0. Divided by $\sqrt 4$, the scores are 4 and 0, and the
 weights 0.98 and 0.02. Divided by $\sqrt{16}$, for the width of the model, they are 0.88 and 0.12.
-Not divided, or multiplied, they are 1 and 0 to three digits. All of these train.
+Not divided, or multiplied, they are 1.000 and 0.000. All of these train.
 A [comparison with another implementation](../../../wrongline/comparison.py) finds them at once.
 
 [Printed and honest loss of these mistakes; the line is the right
@@ -29,10 +29,11 @@ class QueryForAll(Mistake):
     r"""
     ## The query's projection for all three
 
-    A copied line in which the name was not changed: two of three layers are never used. With 32
-    features, a random vector's product with itself is larger than those with all others, so one
-    would expect each position to look at itself. When we trained it, it didn't: the queries stayed
-    short, and the weights nearly even. A copy of the annotated transformer projected its values
+    A copied line in which the name was not changed: two of three layers are never used. A query
+    $(1, 2)$ now has the score $1 + 4 = 5$ with its own key, which is $(1, 2)$ as well, and with a
+    random key, half of the time, one below 0. So you would expect each position to look at itself.
+    It does so only weakly: in the one run of our training that we looked into, most of the weight
+    still went to other positions. A copy of the annotated transformer projected its values
     [with the layer of the keys](https://github.com/yflyzhang/AnnotatedTransformer/issues/1).
 
     The [gradients](../../../wrongline/properties.py#every_matrix_is_used) show it too: the other
@@ -52,8 +53,9 @@ class WidthAsFloat(Mistake):
 
     In Python 3 the result is a float, even where the division comes out even. The first call fails,
     so this is the kindest mistake of the museum, and we know of no published one. But some people
-    mend it with `int(...)` and without a check. Then a width that doesn't divide is rounded down in
-    silence.
+    mend it with `int(...)` and without a check. Then 10 features are cut into 3 heads of 3, and one
+    is left over. This attention fails there, since `view` can't place ten numbers in nine. One
+    whose layers make `heads * d_k` features runs, with a width that nobody asked for.
     """
 
     # No axis can have a length of 8.0.
@@ -67,9 +69,9 @@ class ScaledByModelWidth(Mistake):
     r"""
     ## Scaled by the root of the whole width
 
-    The scores are too small by the root of the number of heads, and the weights too even. It is the
-    most copied mistake of all. A [lecture](https://github.com/karpathy/ng-video-lecture/pull/6) had
-    it, until a viewer wrote. Courses and repositories that follow the lecture had it [in
+    The scores are too small by the root of the number of heads, and the weights too even. This
+    mistake gets copied. A [lecture](https://github.com/karpathy/ng-video-lecture/pull/6) had it,
+    until a viewer wrote. Courses and repositories that follow the lecture had it [in
     2025](https://github.com/FareedKhan-dev/train-llm-from-scratch/pull/3) and [in
     2026](https://github.com/Graylab/DL4Proteins-notebooks/issues/12).
 

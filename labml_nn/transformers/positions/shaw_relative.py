@@ -147,8 +147,9 @@ def example(
     ### Where it departs from the paper
 
     The page leaves out a second vector for each distance, which the paper adds to the value: its
-    section 4.3 finds that those for the keys alone are enough. Here the distance is positive
-    towards the past. The paper doesn't say how the vectors start.
+    section 4.3 finds no loss without it on one task, translation, and leaves open whether others
+    need it. Here the distance is positive towards the past. The paper doesn't say how the vectors
+    start.
 
     ### Exercises
 
