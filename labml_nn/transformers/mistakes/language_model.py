@@ -44,8 +44,9 @@ __all__ = [
     "find_mistakes",
 ]
 
-# Of what a token does at its own place. Rounding is far below that, and the leaks of the museum are
-# far above; a leak that is weaker than this goes unnoticed.
+# Of what a token does at its own place. Rounding is less than a hundredth of that. The weakest leak
+# of the museum, a [mask after the softmax](masks.py#MaskAfterSoftmax), is only little above it
+# before the model is trained; weaker ones would go unnoticed.
 ROUNDING = 1e-4
 
 
