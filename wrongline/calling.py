@@ -95,15 +95,38 @@ def refuse_two_texts(model: nn.Module) -> None:
 
     With one for both, a decoder seems to see the future.
     """
-    second = [name for name in arguments_of(model) if re.search(SECOND_TEXT, name)]
+    taken = arguments_of(model)
+    second = [name for name in taken if re.search(SECOND_TEXT, name)]
     both = getattr(getattr(model, "config", None), "is_encoder_decoder", None)
-    needed = [name for name in second if is_needed(arguments_of(model)[name])]
+    needed = [name for name in second if is_needed(taken[name])]
     if both or needed:
-        name = (second or ["decoder_input_ids"])[0]
         raise OtherCallError(
-            "it has an encoder and a decoder: say which text the encoder reads, as in "
-            f"predict=lambda model, tokens: model(source[:len(tokens)], {name}=tokens).logits"
+            "it has an encoder and a decoder: say which text the encoder reads, the same for all "
+            f"sequences, as in {wrapped(model, (second or ['decoder_input_ids'])[0], bool(both))}"
         )
+
+
+def wrapped(model: nn.Module, second: str, has_field: bool) -> str:
+    r"""
+    ## How two texts are given
+
+    The encoder's text is the first argument that isn't the decoder's. What else must be given is
+    left open, as dots. A model with a field for its logits is one of the transformers library.
+    """
+    taken = arguments_of(model)
+    others = [name for name in taken if name != second]
+    first = others[0] if others else ""
+    source = "source[:1].expand(len(tokens), -1)"
+    if first and [*taken].index(first) > [*taken].index(second):
+        source = f"{first}={source}"
+        given = [f"{second}=tokens", source]
+    else:
+        given = [source, f"{second}=tokens"]
+    given += [f"{name}=..." for name in others[1:] if is_needed(taken[name])]
+    call = f"predict=lambda model, tokens: model({', '.join(given)})"
+    if has_field:
+        return f"{call}.logits"
+    return f"{call}, which must give the logits"
 
 
 def find_logits(output: Any) -> Any:

@@ -11,13 +11,15 @@ those of the text as a whole.
 A cache goes from call to call in one of four ways, and the names of the arguments tell which. It
 comes back with the logits and goes into the next call. It is a dictionary or a list that the call
 fills. It stays in the module, which has a switch for it. Or it stays there, and each call is told
-at which position its tokens begin.
+at which position its tokens begin. Some models are given the whole text each time, and cut off by
+themselves what the cache has.
 """
 
 import inspect
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -29,7 +31,9 @@ from wrongline.calling import (
     find_logits,
     is_needed,
 )
+from wrongline.comparison import NEAR, off
 from wrongline.in_place import borrowed
+from wrongline.model_tests import other_tokens
 from wrongline.verdicts import SaidError
 from wrongline.whole import Whole
 
@@ -270,9 +274,37 @@ def in_module(wishes: dict, place: Place, model: nn.Module, parts: list) -> list
     return said
 
 
+def whole_texts(read: Read, model: nn.Module, parts: list) -> list[Tensor]:
+    r"""
+    ## Each call is given the whole text, beside the cache
+
+    A model that cuts off what was read gives logits for new tokens only, and needs the cache for
+    the others. So the text is read once more, with other tokens in place of those that were read
+    before. If that changes anything, the model reads them again, and its cache isn't tried by this.
+    """
+    text = torch.cat(parts, dim=1)
+    other = other_tokens(text)
+    ends = list(accumulate(part.shape[1] for part in parts))
+    replaced = [
+        torch.cat([other[:, : end - part.shape[1]], part], dim=1)
+        for end, part in zip(ends, parts, strict=True)
+    ]
+    try:
+        said = read(model, [text[:, :end].contiguous() for end in ends])
+        again = read(model, replaced)
+    except LaterCallError as error:
+        raise NoCacheError("it doesn't take the whole text with a cache") from error
+    for part, one, two in zip(parts, said, again, strict=True):
+        if one.shape[1] > part.shape[1] or off(two, one) >= NEAR:
+            raise NoCacheError("what was read before is read again")
+    return said
+
+
 def ways_to_read(model: nn.Module) -> Iterator[Read]:
     r"""
     ## All ways in which a model may read with a cache
+
+    The likelier ones come first, and those that are given the whole text each time come last.
     """
     held, wishes, offset = likely_names(model)
     # If it wants to know where a part begins, that is the likelier way.
@@ -286,6 +318,12 @@ def ways_to_read(model: nn.Module) -> Iterator[Read]:
             yield partial(filled, name, list, wishes, place)
         if wishes and not held or place is not nowhere:
             yield partial(in_module, wishes, place)
+    for name in held:
+        yield partial(whole_texts, partial(returned, name, wishes, nowhere))
+        yield partial(whole_texts, partial(filled, name, dict, wishes, nowhere))
+        yield partial(whole_texts, partial(filled, name, list, wishes, nowhere))
+    if wishes and not held:
+        yield partial(whole_texts, partial(in_module, wishes, nowhere))
 
 
 def told_positions(model: nn.Module) -> Iterator[Read]:

@@ -11,8 +11,8 @@ number is computed of all logits, and every weight that the number depends on ge
 A weight that is *frozen* is used as well, so each weight is asked for a gradient here. What gets
 none is wrong only if no function of PyTorch was ever given it. An expert's bias may decide a
 choice, through which no gradient comes. An expert that nobody has chosen counts as used, if one
-with the same name up to its number is. Parts that wait for an image, or for an encoder, are
-unusual.
+with the same name up to its number is. Parts that wait for an image, for an encoder, or for
+targets, are unusual.
 
 **In:** [what is tested](whole.py#Whole). **Out:** a sentence with the names, or nothing.
 """
@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from wrongline.calling import arguments_of, said_length
+from wrongline.calling import TARGETS, arguments_of, beside, said_length
 from wrongline.properties import never_used, one_number
 from wrongline.verdicts import NotTried, SaidError, Unusual, told
 from wrongline.whole import Whole
@@ -36,6 +36,9 @@ OTHER_INPUTS = (
     r"token_type"
 )
 
+
+# What asks for a loss, beside its targets.
+ASKS_FOR_LOSS = r"^(return|compute|with|calc)_?(aux_?)?loss(es)?$"
 
 # So long a text is tried if something seems to be unused.
 VERY_LONG = 2048
@@ -124,6 +127,26 @@ def asked(whole: Whole, model: nn.Module, text: Tensor) -> tuple[dict[str, int],
     return unused, {name: n for name, n in unused.items() if id(named[name]) not in touched.seen}
 
 
+def used_for_a_loss(model: nn.Module, text: Tensor) -> set[int]:
+    r"""
+    ## What is used if there are targets
+
+    A head for another loss isn't computed without them. The numbers are those of tensors.
+    """
+    taken = arguments_of(model)
+    targets = {name: text for name in taken if re.search(TARGETS, name)}
+    asks = {name: True for name in taken if re.search(ASKS_FOR_LOSS, name)}
+    with Touched() as touched:
+        for given in (targets, asks, targets | asks):
+            # The targets may be wanted in another form.
+            try:
+                if given:
+                    model(text, **(beside(model, text) | given))
+            except Exception:
+                continue
+    return touched.seen
+
+
 def every_weight_is_used(whole: Whole) -> str:
     r"""
     ## Is every weight used?
@@ -150,9 +173,14 @@ def every_weight_is_used(whole: Whole) -> str:
         never = {name: n for name, n in never.items() if "expert" not in name}
         if any(re.search(OTHER_INPUTS, name) for name in arguments_of(model)):
             never = {}
+        if never and whole.is_called_as_usual:
+            seen = used_for_a_loss(model, whole.inputs)
+            named = dict(model.named_parameters())
+            never = {name: n for name, n in never.items() if id(named[name]) not in seen}
         if never:
             return never_used(never)
-        return Unusual(f"{never_used(unused)} by a text, or only for a choice") if unused else ""
+        only = "by a text, or only for a choice or a loss"
+        return Unusual(f"{never_used(unused)} {only}") if unused else ""
 
 
 def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[str, str]:
