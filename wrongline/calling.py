@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from wrongline.guesses import NAMES
 from wrongline.verdicts import SaidError
 
 # What published code calls targets, a switch for the mask, and the place where a text begins.
@@ -202,6 +203,23 @@ def said_length(model: nn.Module) -> int | None:
             lengths = [one for one in found if type(one) is int and one > 1]
             if lengths:
                 return min(lengths)
+    return None
+
+
+def unseen_window(model: nn.Module, length: int) -> tuple[str, int] | None:
+    r"""
+    ## A window that a text of some length doesn't fill
+
+    Its name and its size, if longer texts are possible: what is beyond it can't be seen then.
+    """
+    longest = said_length(model)
+    for part in model.modules():
+        for holder in [part, *(getattr(part, name, None) for name in HOLDERS)]:
+            known = holder if isinstance(holder, dict) else getattr(holder, "__dict__", {})
+            for name in NAMES["window"].split():
+                size = known.get(name)
+                if type(size) is int and length < size and (longest is None or size < longest):
+                    return name, size
     return None
 
 

@@ -44,6 +44,10 @@ NAMES = {
     "n_layers": "n_layers n_layer num_layers num_hidden_layers depth n_blocks layers nlayers",
     "d_ff": "d_ff ff_dim hidden_dim ffn_dim mlp_dim d_hidden d_hid dim_feedforward "
     "intermediate_size",
+    # How far a token sees, or how many are read together.
+    "window": "window window_size sliding_window sliding_window_size attention_window "
+    "attn_window local_window local_window_size local_attn_window_size window_len chunk_size "
+    "chunk_length chunk_len attention_chunk_size attn_chunk_size",
     "bias": "bias qkv_bias use_bias",
     # A switch, and not the mask itself.
     "causal": "causal is_causal mask masked use_mask autoregressive",
@@ -61,6 +65,8 @@ SIZES: dict[str, Any] = {
     "n_vocab": 19,
     "n_layers": 2,
     "d_ff": 32,
+    # Shorter than the text of the tests, so that a mistake at its edge shows.
+    "window": 4,
     "bias": True,
     "causal": True,
 }
@@ -81,6 +87,18 @@ def meaning(name: str) -> str:
 
     # Capitals make no difference: some write “T” and “C”.
     return next((one for one, names in NAMES.items() if name.lower() in names.split()), "")
+
+
+def size_for(name: str, default: Any, sizes: dict[str, Any]) -> Any:
+    r"""
+    ## The size of the test for a name
+
+    A window is no longer than that of the test. One that is off, or said in another way, stays.
+    """
+    size = sizes[meaning(name)]
+    if meaning(name) != "window" or default is inspect.Parameter.empty:
+        return size
+    return min(size, default) if type(default) is int else default
 
 
 class Config(SimpleNamespace):
@@ -122,7 +140,8 @@ def config_of(makes: Callable[..., Any], name: str, text: str) -> Config:
     # (A dictionary keeps the order, and each name once.)
     read = dict.fromkeys(re.findall(rf"\b{name}(?:\.|\[[\"'])(\w+)", text))
     sizes = SIZES | {"dropout": 0.1}
-    known = {one: sizes[meaning(one)] for one in read if meaning(one)}
+    nothing = inspect.Parameter.empty
+    known = {one: size_for(one, defaults.get(one, nothing), sizes) for one in read if meaning(one)}
 
     # The sizes of the test go before defaults.
     return Config(**{one: value for one, value in (defaults | known).items() if one in read})
@@ -152,7 +171,7 @@ def guess_arguments(makes: Callable[..., Any], text: str) -> tuple[dict[str, Any
             found[name] = config_of(makes, name, text)
         # A name that says what it is. What has a default keeps it, but for the sizes of the test.
         elif meaning(name) and known:
-            found[name] = sizes[meaning(name)]
+            found[name] = size_for(name, default, sizes)
         # A default that can be typed is shown, too.
         elif isinstance(default, int | float | str | None):
             found[name] = default

@@ -10,24 +10,29 @@ other logits, and that is all. So the hidden tokens are replaced by other ones. 
 token may change.
 
 That holds for any kind of positions, so nothing is compared with a text that has no padding. A mask
-can mean two things: one shows, or one hides. It is wrong only if it hides in neither of them.
+can mean two things: one shows, or one hides. It is wrong only if it hides in neither of them. In
+the meaning in which it hides, later tokens must stay hidden, too: some code builds one mask without
+padding, and another one with it.
 
 **In:** [what is tested](whole.py#Whole). **Out:** a sentence that says what is wrong, or nothing.
 """
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
 from wrongline.calling import arguments_of, beside, find_logits, is_needed
-from wrongline.model_tests import other_tokens
+from wrongline.model_tests import other_tokens, sees_future
 from wrongline.places import place_of
 from wrongline.verdicts import NotTried, told
 from wrongline.whole import Whole
 
 PADDING = r"^(attention|padding|pad|key_padding|src_key_padding)_?mask$|^mask$"
+# Under a mask, a long text has so many ends tried for each sequence.
+MASKED_ROUNDS = 3
 DOCUMENTS = r"^(doc|docs|documents?|segments?|seq|sequence|packed|sample)(_?ids?)?$"
 
 
@@ -56,11 +61,28 @@ def changes(
     )
 
 
+def future_under(
+    whole: Whole, model: nn.Module, name: str, mask: Tensor, hidden: Tensor, told: str
+) -> str:
+    r"""
+    ## Is it still causal under a mask?
+
+    What a hidden token says itself doesn't matter.
+    """
+
+    def call(model: nn.Module, tokens: Tensor) -> Tensor:
+        logits = find_logits(model(tokens, **(beside(model, tokens) | {name: mask})))
+        return logits.masked_fill(hidden.unsqueeze(-1), 0.0)
+
+    return sees_future(replace(whole, predict=call), model, whole.inputs, MASKED_ROUNDS, told)
+
+
 def padding_is_hidden(whole: Whole) -> str:
     r"""
     ## Does padding matter?
 
-    On the left of half of the sequences, where it comes before the text.
+    On the left of half of the sequences, where it comes before the text. And is the future hidden
+    as it is without padding, also by a mask that hides nothing?
     """
     name = argument_like(whole.model, PADDING)
     if not whole.is_called_as_usual:
@@ -86,8 +108,13 @@ def padding_is_hidden(whole: Whole) -> str:
             except Exception as error:
                 failed = failed or told(error)
                 continue
-        if place is None:
-            return ""
+            if place is None:
+                # And a mask that hides nothing, in the same meaning.
+                nothing = mask[:1, -1:].expand_as(mask).contiguous()
+                said = f"with padding hidden by `{name}`, "
+                seen = future_under(whole, model, name, mask, hidden, said)
+                said = f"with a `{name}` that hides nothing, "
+                return seen or future_under(whole, model, name, nothing, hidden & False, said)
         wrong = wrong or (
             f"with `{name}`, tokens that it hides change the logits of sequence {place[0]} at "
             f"position {place[1]}: the mask is not used, or gives no numbers"

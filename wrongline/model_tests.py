@@ -23,6 +23,7 @@ import random
 import torch
 from torch import Tensor, nn
 
+from wrongline.calling import unseen_window
 from wrongline.places import place_of
 from wrongline.verdicts import NotTried, told
 from wrongline.whole import Whole, cross_entropy, has_numbers
@@ -182,8 +183,16 @@ def model_prefix(whole: Whole) -> str:
         short = shorter_texts(whole, model)
         if short and not isinstance(short, NotTried):
             return short
+        window = unseen_window(model, whole.inputs.shape[1] if longer is None else longer.shape[1])
     # A mask may be missing in training alone, and a mean over the batch is computed there.
-    return in_training(whole) or short
+    said = in_training(whole)
+    if window and not said:
+        name, size = window
+        return NotTried(
+            f"`{name}` is {size}, longer than every text that was tried: what is beyond it wasn't "
+            "seen, and all else of this test is right"
+        )
+    return said or short
 
 
 def in_training(whole: Whole) -> str:

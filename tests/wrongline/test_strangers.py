@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.wrongline.others import N_VOCAB, WIDTH, Small, texts
+from tests.wrongline.others import N_VOCAB, WIDTH, Mixing, Small, texts
 from wrongline.cache_tests import cache_agrees
+from wrongline.guesses import guess_arguments
 from wrongline.language_model import find_in_language_model
 from wrongline.verdicts import NotTried
 from wrongline.whole import Whole
@@ -129,3 +130,77 @@ def test_what_is_said_of_two_texts_runs() -> None:
     names = {"source": texts(1, 5), "model": None}
     predict = eval(said.replace("=...", "=None"), names)
     assert find_in_language_model(Translates(), texts(), predict=predict) == {}
+
+
+# Two masks
+
+
+class TwoMasks(Small):
+    r"""With padding, one mask is built, and without it another one."""
+
+    def forward(self, tokens: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        if attention_mask is None:
+            return super().forward(tokens)
+        x = self.embed(tokens)
+        hidden = (attention_mask == 0)[:, None].expand(-1, tokens.shape[1], -1)
+        return self.head(x + self.mixing(x, hidden))
+
+
+class NotCausalWithPadding(TwoMasks):
+    def __init__(self) -> None:
+        super().__init__()
+        self.all = Mixing()
+        self.all.sees = lambda t, n: torch.ones(t, n, dtype=torch.bool)
+
+    def forward(self, tokens: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        mixing = self.mixing
+        self.mixing = self.mixing if attention_mask is None else self.all
+        logits = super().forward(tokens, attention_mask)
+        self.mixing = mixing
+        return logits
+
+
+class NotCausalIfNothingIsHidden(NotCausalWithPadding):
+    def forward(self, tokens: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        full = attention_mask is not None and bool((attention_mask != 0).all())
+        kind = NotCausalWithPadding if full else TwoMasks
+        return kind.forward(self, tokens, attention_mask)
+
+
+def test_the_future_is_hidden_with_padding_as_without() -> None:
+    assert find_in_language_model(TwoMasks(), texts()) == {}
+    said = find_in_language_model(NotCausalWithPadding(), texts())["padding_is_hidden"]
+    assert said.startswith("with padding hidden by `attention_mask`, the logits of sequence")
+    assert said.endswith("the model sees the future")
+    said = find_in_language_model(NotCausalIfNothingIsHidden(), texts())["padding_is_hidden"]
+    assert said.startswith("with a `attention_mask` that hides nothing, the logits")
+
+
+# Windows
+
+
+class Windowed(nn.Module):
+    def __init__(self, n_embd: int, window_size: int = 1024, chunk_size: int = 2) -> None:
+        super().__init__()
+
+
+class Off(nn.Module):
+    def __init__(self, cfg: Any, window: Any = None, sliding_window: int = -1) -> None:
+        super().__init__()
+
+
+def test_a_window_is_shorter_than_the_texts_and_one_that_is_off_stays_off() -> None:
+    assert guess_arguments(Windowed, "")[0] == {"n_embd": 24, "window_size": 4, "chunk_size": 2}
+    found, _ = guess_arguments(Off, "cfg.sliding_window")
+    assert vars(found.pop("cfg")) == {"sliding_window": 4}
+    assert found == {"window": None, "sliding_window": -1}
+
+
+@pytest.mark.parametrize(("size", "kind"), [(64, "not tried"), (8, "right"), (4096, "right")])
+def test_what_is_beyond_a_window_that_no_text_fills_was_not_tried(size: int, kind: str) -> None:
+    model = Small()
+    model.window_size = size
+    model.block_size = 48 if kind == "right" else 128
+    found = {one.test: one for one in find_in_language_model(model, texts()).verdicts}
+    assert found["model_prefix"].kind == kind
+    assert (kind == "right") or "`window_size` is 64" in found["model_prefix"].sentence
