@@ -24,11 +24,11 @@ import torch
 from torch import Tensor, nn
 
 from wrongline.comparison import NEAR, off
+from wrongline.made_caches import NoCacheError
 from wrongline.model_tests import SHORT
 from wrongline.read_parts import (
     Counts,
     LaterCallError,
-    NoCacheError,
     told_positions,
     ways_to_read,
 )

@@ -36,6 +36,12 @@ LENGTHS = (
 ).split()
 HOLDERS = ("config", "cfg", "args", "params", "hparams", "conf", "configuration")
 
+# A model without an axis for the batch.
+ONE_TEXT = (
+    "it takes one text at a time, without an axis for the batch: say predict=lambda model, tokens: "
+    "torch.stack([model(one) for one in tokens])"
+)
+
 # No text of a test is longer. A leak within a chunk of 64 or of 128 tokens shows.
 LONGEST = 256
 
@@ -162,6 +168,36 @@ def shaped(found: Any, tokens: Tensor) -> Any:
     return found
 
 
+def takes_one_text(model: nn.Module, tokens: Tensor) -> bool:
+    r"""
+    ## Does it take a text without an axis for the batch?
+    """
+    if tokens.dim() != 2 or not len(tokens):
+        return False
+    try:
+        found = find_logits(model(tokens[0], **beside(model, tokens[0])))
+    except Exception:
+        return False
+    return isinstance(found, Tensor) and found.dim() == 2 and len(found) == tokens.shape[1]
+
+
+def refuse_lists(result: Any, tokens: Tensor) -> None:
+    r"""
+    ## A list of logits is no tensor
+
+    One for each position, or for each sequence; or numbers of Python's.
+    """
+    if type(result) is not list or not result:
+        return
+    how = "torch.tensor(model(tokens))"
+    if all(isinstance(one, Tensor) for one in result):
+        axis = 0 if len(result) == len(tokens) and result[0].shape[0] == tokens.shape[1] else 1
+        how = f"torch.stack(model(tokens), dim={axis})"
+    raise OtherCallError(
+        f"it gives a list of {len(result)}, not one tensor: say predict=lambda model, tokens: {how}"
+    )
+
+
 def logits_of(model: nn.Module, tokens: Tensor) -> Tensor:
     r"""
     ## Call the model
@@ -172,7 +208,13 @@ def logits_of(model: nn.Module, tokens: Tensor) -> Tensor:
     # Models give tokens and targets a view, which a part of a longer text doesn't allow.
     tokens = tokens.contiguous()
     given = beside(model, tokens)
-    found = shaped(find_logits(model(tokens, **given)), tokens)
+    try:
+        result = model(tokens, **given)
+    except Exception as error:
+        if takes_one_text(model, tokens):
+            raise OtherCallError(ONE_TEXT) from error
+        raise
+    found = shaped(find_logits(result), tokens)
 
     # Without targets, nanoGPT computes the logits of the last position alone.
     if isinstance(found, Tensor) and found.dim() == 3 and found.shape[1] == 1 < tokens.shape[1]:
@@ -180,6 +222,7 @@ def logits_of(model: nn.Module, tokens: Tensor) -> Tensor:
 
     # Anything else must be said.
     if not isinstance(found, Tensor) or found.dim() != 3 or found.shape[:2] != tokens.shape:
+        refuse_lists(result, tokens)
         has = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
 
         # The sentence says what there is, what is wanted, and what to do.

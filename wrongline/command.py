@@ -30,6 +30,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
@@ -42,7 +43,7 @@ from torch import Tensor, nn
 from wrongline.attention_tests import find_mistakes
 from wrongline.calling import logits_of, own_lengths
 from wrongline.definitions import run_definitions
-from wrongline.guesses import SIZES, guess_arguments
+from wrongline.guesses import SIZES, Config, guess_arguments
 from wrongline.in_place import borrowed
 from wrongline.language_model import find_in_language_model
 from wrongline.pasted_models import best_way, is_model
@@ -52,6 +53,9 @@ from wrongline.tiny import tiny
 from wrongline.verdicts import ERROR, Findings, Verdict
 
 Makes = Callable[..., nn.Module]
+
+# What a function is called that makes a model.
+MAKES = r"^(make|build|create|get|init|new|load)_?\w*(model|net|network|gpt|lm|transformer)\w*$"
 
 
 def inside_a_package(path: Path) -> tuple[Path, str]:
@@ -74,12 +78,20 @@ def classes_of(path: Path) -> str:
     ## Which classes a file has
 
     As the end of a sentence, for somebody who has named none. The last one is often the model.
+    Functions that make one are listed, too.
     """
     if not path.is_file():
         return ""
     body = ast.parse(path.read_text(encoding="utf-8")).body
-    # What inherits from nothing is no module.
-    names = [one.name for one in body if isinstance(one, ast.ClassDef) and one.bases]
+    # What inherits from nothing is no module, and what makes nothing is no model.
+    names = [
+        one.name
+        for one in body
+        if isinstance(one, ast.ClassDef)
+        and one.bases
+        or isinstance(one, ast.FunctionDef)
+        and re.search(MAKES, one.name)
+    ]
     return f"; it has {', '.join(names)}" if names else ""
 
 
@@ -135,7 +147,8 @@ def make(kind: Makes, arguments: str | None) -> nn.Module:
     """
     # What was said is a line of Python of your own, which may name what the file or module has.
     if arguments:
-        return kind(**eval(arguments, dict(vars(sys.modules[kind.__module__]))))
+        names = {"Config": Config, **vars(sys.modules[kind.__module__])}
+        return kind(**eval(arguments, names))
 
     # A class that names the class of its configuration is one of the transformers library.
     config_class = getattr(kind, "config_class", None)
@@ -149,11 +162,35 @@ def make(kind: Makes, arguments: str | None) -> nn.Module:
     guessed, unknown = guess_arguments(kind, text)
     # Nobody can guess what this is.
     if unknown:
-        raise ValueError(f"{kind.__name__} wants {unknown[0]}: say it by --arguments 'dict(...)'")
+        said = [f"{name}={value!r}" for name, value in guessed.items()]
+        said += [f"{name}=..." for name in unknown]
+        how = f"say it by --arguments 'dict({', '.join(said)})'"
+        raise ValueError(f"{kind.__name__} wants {unknown[0]}: {how}")
 
     # What was guessed is shown, so that a wrong guess can be seen.
     print(f"{kind.__name__}({', '.join(f'{n}={shown(v)}' for n, v in guessed.items())})")
-    return kind(**guessed)
+    try:
+        return kind(**guessed)
+    except AttributeError as error:
+        # Something is read from a configuration, and its name says nothing.
+        for name, config in guessed.items():
+            if isinstance(config, Config) and error.obj is config:
+                raise ValueError(unguessed(name, config, str(error.name))) from error
+        raise
+
+
+def unguessed(name: str, config: Config, missing: str) -> str:
+    r"""
+    ## What to say about a configuration
+
+    All that was guessed of it, and the name that is missing.
+    """
+    said = [f"{key}={value!r}" for key, value in config.items()]
+    inner = ", ".join([*said, f"{missing}=..."])
+    return (
+        f"nobody can guess `{missing}` of `{name}`: say all of it, by "
+        f"--arguments 'dict({name}=Config({inner}))'"
+    )
 
 
 def texts_for(model: nn.Module) -> Tensor:
@@ -234,6 +271,17 @@ def shown_by_line(found: Findings, kind: Makes) -> str:
     return "\n".join(rows)
 
 
+def why_not(error: Exception) -> str:
+    r"""
+    ## Why nothing was tested
+
+    Some errors are sentences of this command. Else the file or the class has a mistake of its own,
+    or the arguments are not those of the class.
+    """
+    is_ours = isinstance(error, ValueError | AttributeError | ImportError | OSError)
+    return str(error) if is_ours else f"{type(error).__name__}: {error}"
+
+
 def main(arguments: list[str] | None = None) -> int:
     r"""
     ## The command
@@ -273,10 +321,7 @@ def main(arguments: list[str] | None = None) -> int:
             )
     # Nothing was tested: that is another exit status than a test that fails.
     except Exception as error:
-        # Else the file or the class has a mistake of its own, or the arguments are not those of
-        # the class.
-        is_ours = isinstance(error, ValueError | AttributeError | ImportError | OSError)
-        sentence = str(error) if is_ours else f"{type(error).__name__}: {error}"
+        sentence = why_not(error)
         print(sentence, file=sys.stderr)
         if said.markdown:
             text = Findings([Verdict("runs", ERROR, sentence)]).as_markdown(said.name)

@@ -19,7 +19,8 @@ switch for their mask, and it is often off.
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -74,6 +75,10 @@ SIZES: dict[str, Any] = {
 # Arguments that hold many others.
 CONFIGS = ("config", "cfg", "args", "hparams", "params", "conf")
 
+# What the class of a configuration is called.
+CONFIG_CLASS = r"(?i)(config|cfg|args|params|settings|options)$"
+NOTHING = inspect.Parameter.empty
+
 
 def meaning(name: str) -> str:
     r"""
@@ -93,10 +98,13 @@ def size_for(name: str, default: Any, sizes: dict[str, Any]) -> Any:
     r"""
     ## The size of the test for a name
 
-    A window is no longer than that of the test. One that is off, or said in another way, stays.
+    A window is no longer than that of the test. One that is off, or said in another way, stays. So
+    does a switch whose name has the word of a size in it, such as `drop_mask=False`.
     """
     size = sizes[meaning(name)]
-    if meaning(name) != "window" or default is inspect.Parameter.empty:
+    if isinstance(default, bool) and not isinstance(size, bool):
+        return default
+    if meaning(name) != "window" or default is NOTHING:
         return size
     return min(size, default) if type(default) is int else default
 
@@ -105,7 +113,7 @@ class Config(SimpleNamespace):
     r"""
     ## A configuration
 
-    Some read it as an object, some as a dictionary.
+    Some read it as an object, some as a dictionary, and some pass all of it on, as `**config`.
     """
 
     def __getitem__(self, name: str) -> Any:
@@ -113,6 +121,42 @@ class Config(SimpleNamespace):
         As `config["n_head"]`; without it, the error is that of `config.n_head`.
         """
         return getattr(self, name)
+
+    def __contains__(self, name: str) -> bool:
+        r"""
+        As `"n_head" in config`.
+        """
+        return name in vars(self)
+
+    def __iter__(self) -> Iterator[str]:
+        r"""
+        Over the names, as a dictionary.
+        """
+        return iter(vars(self))
+
+    def __len__(self) -> int:
+        r"""
+        How many names there are.
+        """
+        return len(vars(self))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        r"""
+        As `config.get("n_head", 8)`.
+        """
+        return vars(self).get(name, default)
+
+    def keys(self) -> Any:
+        r"""
+        As `config.keys()`; `**config` wants it, too.
+        """
+        return vars(self).keys()
+
+    def items(self) -> Any:
+        r"""
+        As `config.items()`.
+        """
+        return vars(self).items()
 
 
 def maker(makes: Callable[..., Any]) -> Callable[..., Any]:
@@ -126,6 +170,72 @@ def maker(makes: Callable[..., Any]) -> Callable[..., Any]:
     return inspect.unwrap(makes)
 
 
+def names_read(name: str, text: str, around: dict[str, Any]) -> list[str]:
+    r"""
+    ## What is read from a configuration
+
+    As `config.n_head`, `config["n_head"]`, `config.get("n_head")` or `"n_head" in config`. What all
+    of it is passed to reads its own arguments. Each name is there once.
+    """
+    read = re.findall(rf"\b{name}(?:\.|\[[\"'])(\w+)", text)
+    read += re.findall(rf"\b{name}\.get\(\s*[\"'](\w+)", text)
+    read += re.findall(rf"[\"'](\w+)[\"']\s+(?:not\s+)?in\s+(?:self\.)?{name}\b", text)
+    read += re.findall(rf"getattr\(\s*(?:self\.)?{name},\s*[\"'](\w+)", text)
+    for called in re.findall(rf"(\w+)\([^()]*\*\*(?:self\.)?{name}\b", text):
+        if callable(around.get(called)):
+            read += inspect.signature(maker(around[called])).parameters
+    # What a dictionary can do is no size.
+    return [one for one in dict.fromkeys(read) if one != "self" and not hasattr(Config, one)]
+
+
+def is_yes_or_no(annotation: Any) -> bool:
+    r"""
+    ## Is an annotation that of a switch?
+    """
+    return annotation in (bool, "bool")
+
+
+def of_its_class(kind: type) -> Any:
+    r"""
+    ## A configuration of a class that the text has
+
+    With the sizes of the test. Its properties, and what it computes when it is made, are right
+    then. None, if it can't be made.
+    """
+    sizes = SIZES | {"dropout": 0.1}
+    given = {}
+    for name, one in [*inspect.signature(maker(kind)).parameters.items()][1:]:
+        if meaning(name) and one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY):
+            given[name] = size_for(name, one.default, sizes)
+        elif one.default is NOTHING and is_yes_or_no(one.annotation):
+            given[name] = False
+    try:
+        made = kind(**given)
+    except Exception:
+        return None
+    # What isn't an argument: values of the class, or annotations alone.
+    for name in [*getattr(kind, "__annotations__", {}), *vars(kind)]:
+        value = vars(kind).get(name, NOTHING)
+        if name in given or not meaning(name) or callable(value) and value is not NOTHING:
+            continue
+        if not isinstance(value, property):
+            setattr(made, name, size_for(name, value, sizes))
+    return made
+
+
+def classes_of_configs(makes: Callable[..., Any], name: str, others: list[type]) -> list[type]:
+    r"""
+    ## Classes that a configuration may have
+
+    First the one that the argument is annotated with, then those that are called so. What runs
+    other code when it is made isn't tried.
+    """
+    annotation = inspect.signature(maker(makes)).parameters[name].annotation
+    said = [one for one in others if annotation in (one, one.__name__)]
+    named = [one for one in others if re.search(CONFIG_CLASS, one.__name__) or is_dataclass(one)]
+    return [one for one in dict.fromkeys(said + named) if not issubclass(one, nn.Module)]
+
+
 def config_of(makes: Callable[..., Any], name: str, text: str) -> Config:
     r"""
     ## Make a configuration
@@ -136,15 +246,36 @@ def config_of(makes: Callable[..., Any], name: str, text: str) -> Config:
     around = getattr(maker(makes), "__globals__", {})
     others = [one for one in around.values() if isinstance(one, type)]
     defaults = {key: value for other in others for key, value in vars(other).items()}
+    defaults = {key: one for key, one in defaults.items() if not isinstance(one, property)}
+    for other in others:
+        hints = getattr(other, "__annotations__", {}).items()
+        defaults = {key: False for key, one in hints if is_yes_or_no(one)} | defaults
 
-    # (A dictionary keeps the order, and each name once.)
-    read = dict.fromkeys(re.findall(rf"\b{name}(?:\.|\[[\"'])(\w+)", text))
+    read = names_read(name, text, around)
     sizes = SIZES | {"dropout": 0.1}
-    nothing = inspect.Parameter.empty
-    known = {one: size_for(one, defaults.get(one, nothing), sizes) for one in read if meaning(one)}
+    known = {one: size_for(one, defaults.get(one, NOTHING), sizes) for one in read if meaning(one)}
 
     # The sizes of the test go before defaults.
-    return Config(**{one: value for one, value in (defaults | known).items() if one in read})
+    found = {one: value for one, value in (defaults | known).items() if one in read}
+    # A class that can be made knows more: what it computes.
+    if name in inspect.signature(maker(makes)).parameters:
+        for kind in reversed(classes_of_configs(makes, name, others)):
+            found |= read_from(of_its_class(kind), read)
+    return Config(**found)
+
+
+def read_from(made: Any, names: list[str]) -> dict[str, Any]:
+    r"""
+    ## Those of some names that an object has
+    """
+    found = {}
+    for name in names:
+        # A property may fail.
+        try:
+            found[name] = getattr(made, name)
+        except Exception:
+            continue
+    return found
 
 
 def guess_arguments(makes: Callable[..., Any], text: str) -> tuple[dict[str, Any], list[str]]:
@@ -175,6 +306,9 @@ def guess_arguments(makes: Callable[..., Any], text: str) -> tuple[dict[str, Any
         # A default that can be typed is shown, too.
         elif isinstance(default, int | float | str | None):
             found[name] = default
+        # A switch is off, if nobody says that it is on.
+        elif default is parameter.empty and is_yes_or_no(parameter.annotation):
+            found[name] = False
         # Without a default, it has to be said.
         elif default is parameter.empty:
             unknown.append(name)

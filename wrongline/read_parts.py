@@ -10,9 +10,10 @@ those of the text as a whole.
 
 A cache goes from call to call in one of four ways, and the names of the arguments tell which. It
 comes back with the logits and goes into the next call. It is a dictionary or a list that the call
-fills. It stays in the module, which has a switch for it. Or it stays there, and each call is told
-at which position its tokens begin. Some models are given the whole text each time, and cut off by
-themselves what the cache has.
+fills, or [an object of a class of the file](made_caches.py), such as “KVCache”. It stays in the
+module, which has a switch for it. Or it stays there, and each call is told at which position its
+tokens begin. Some models are given the whole text each time, and cut off by themselves what the
+cache has.
 """
 
 import inspect
@@ -33,8 +34,17 @@ from wrongline.calling import (
 )
 from wrongline.comparison import NEAR, off
 from wrongline.in_place import borrowed
+from wrongline.made_caches import (
+    LENGTH,
+    ROWS,
+    NoCacheError,
+    cache_classes,
+    made_cache,
+    marks,
+    new_dictionary,
+    new_list,
+)
 from wrongline.model_tests import other_tokens
-from wrongline.verdicts import SaidError
 from wrongline.whole import Whole
 
 # What a cache is called, as an argument and as a field of the result. (Release 5.24 of the library
@@ -54,18 +64,10 @@ EMPTY = r"^(reset|clear|empty)(_|$)"
 # The positions of all tokens, and what gives a module room for a cache.
 POSITION_NAMES = r"^position_ids$|^(cache_)?positions?$"
 SET_UP = r"^(set|setup|set_up|init|make|build|allocate)_(kv_)?caches?$"
-ROWS = r"batch|bsz"
-LENGTH = r"len|size|ctx"
 
 Read = Callable[[nn.Module, list[Tensor]], list[Tensor]]
 # From the number of tokens that were read, and the next part, to arguments.
 Place = Callable[[int, Tensor], dict[str, Any]]
-
-
-class NoCacheError(SaidError):
-    r"""
-    ## It has no cache of this kind
-    """
 
 
 class LaterCallError(Exception):
@@ -187,13 +189,14 @@ def filled(
     r"""
     ## The call fills a dictionary or a list
     """
-    cache = make()
+    cache = make(model, parts)
+    before = marks(cache)
     said = []
     n_read = 0
     for number, part in enumerate(parts):
         given = beside(model, part) | wishes | place(n_read, part) | {name: cache}
         result = next_call(partial(model, part, **given), number)
-        if not cache:
+        if marks(cache) == before:
             raise NoCacheError(f"`{name}` stays empty")
         said.append(find_logits(result))
         n_read += part.shape[1]
@@ -314,14 +317,18 @@ def ways_to_read(model: nn.Module) -> Iterator[Read]:
     for place in [*places, nowhere]:
         for name in held:
             yield partial(returned, name, wishes, place)
-            yield partial(filled, name, dict, wishes, place)
-            yield partial(filled, name, list, wishes, place)
+            yield partial(filled, name, new_dictionary, wishes, place)
+            yield partial(filled, name, new_list, wishes, place)
+            for kind in cache_classes(model):
+                for is_list in (False, True):
+                    make = partial(made_cache, kind, is_list)
+                    yield partial(filled, name, make, wishes, place)
         if wishes and not held or place is not nowhere:
             yield partial(in_module, wishes, place)
     for name in held:
         yield partial(whole_texts, partial(returned, name, wishes, nowhere))
-        yield partial(whole_texts, partial(filled, name, dict, wishes, nowhere))
-        yield partial(whole_texts, partial(filled, name, list, wishes, nowhere))
+        yield partial(whole_texts, partial(filled, name, new_dictionary, wishes, nowhere))
+        yield partial(whole_texts, partial(filled, name, new_list, wishes, nowhere))
     if wishes and not held:
         yield partial(whole_texts, partial(in_module, wishes, nowhere))
 

@@ -18,7 +18,7 @@ targets, are unusual.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -48,6 +48,13 @@ class NoGradientError(SaidError):
     r"""
     ## Nothing can be asked for a gradient
     """
+
+
+# What is told of a model that hides its layers from `torch.autograd.grad`.
+REENTRANT = (
+    "`checkpoint` with `use_reentrant=True` allows no `torch.autograd.grad`, so `backward` was "
+    "used: every weight gets a gradient"
+)
 
 
 class Touched(TorchFunctionMode):
@@ -93,14 +100,34 @@ def without_number(name: str) -> str:
     return re.sub(r"\.\d+\b", "", name)
 
 
-def unused_in(module: nn.Module, number: Tensor) -> dict[str, int]:
+def gradients_of(
+    weights: Sequence[Tensor], number: Tensor, again: Callable[[], Tensor]
+) -> Sequence[Tensor | None]:
+    r"""
+    ## The gradients of a number
+
+    A layer under `checkpoint` with `use_reentrant=True` runs again in the backward pass, and leaves
+    its gradients at the weights only. Then the number is computed `again` for that.
+    """
+    try:
+        return torch.autograd.grad(number, weights, allow_unused=True)
+    except RuntimeError as error:
+        if "reentrant" not in str(error):
+            raise
+    for one in weights:
+        one.grad = None
+    again().backward()
+    return [one.grad for one in weights]
+
+
+def unused_in(module: nn.Module, number: Tensor, again: Callable[[], Tensor]) -> dict[str, int]:
     r"""
     ## The weights that get no gradient
 
     With the number of their axes.
     """
     named = [(name, one) for name, one in module.named_parameters() if one.requires_grad]
-    gradients = torch.autograd.grad(number, [one for _, one in named], allow_unused=True)
+    gradients = gradients_of([one for _, one in named], number, again)
     unused = {}
     used = set()
     for (name, one), gradient in zip(named, gradients, strict=True):
@@ -122,7 +149,12 @@ def asked(whole: Whole, model: nn.Module, text: Tensor) -> tuple[dict[str, int],
         logits = whole.predict(model, text)
     if not logits.requires_grad:
         raise NoGradientError("the logits have no gradient: are they made under `no_grad`?")
-    unused = unused_in(model, one_number(logits))
+
+    def again() -> Tensor:
+        whole.known["reentrant"] = True
+        return one_number(whole.predict(model, text))
+
+    unused = unused_in(model, one_number(logits), again)
     named = dict(model.named_parameters())
     return unused, {name: n for name, n in unused.items() if id(named[name]) not in touched.seen}
 
@@ -179,6 +211,8 @@ def every_weight_is_used(whole: Whole) -> str:
             never = {name: n for name, n in never.items() if id(named[name]) not in seen}
         if never:
             return never_used(never)
+        if not unused and whole.known.get("reentrant"):
+            return Unusual(REENTRANT)
         only = "by a text, or only for a choice or a loss"
         return Unusual(f"{never_used(unused)} {only}") if unused else ""
 

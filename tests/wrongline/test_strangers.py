@@ -1,13 +1,16 @@
 r"""Models as strangers write them: each kind was accused, or passed, or couldn't be called."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from tests.wrongline.others import N_VOCAB, WIDTH, Mixing, Small, texts
 from wrongline.cache_tests import cache_agrees
+from wrongline.command import classes_of, main
 from wrongline.guesses import guess_arguments
 from wrongline.language_model import find_in_language_model
 from wrongline.verdicts import NotTried
@@ -204,3 +207,240 @@ def test_what_is_beyond_a_window_that_no_text_fills_was_not_tried(size: int, kin
     found = {one.test: one for one in find_in_language_model(model, texts()).verdicts}
     assert found["model_prefix"].kind == kind
     assert (kind == "right") or "`window_size` is 64" in found["model_prefix"].sentence
+
+
+# Configurations
+
+MAPPINGS = """
+from dataclasses import dataclass, field
+from torch import nn
+
+
+def block(n_embd, vocab_size):
+    return nn.Linear(n_embd, vocab_size)
+
+
+class Mapped(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        assert "n_head" in cfg and "colour" not in cfg and len(cfg) == len(cfg.keys())
+        assert {**cfg}["n_head"] == cfg.get("n_head") == 3 and cfg.get("colour", 7) == 7
+        self.table = nn.Embedding(cfg.get("vocab_size", 99), cfg["n_embd"])
+        self.head = block(**{k: v for k, v in cfg.items() if k in ("n_embd", "vocab_size")})
+
+    def forward(self, tokens):
+        return self.head(self.table(tokens))
+
+
+class Passed(Mapped):
+    def __init__(self, cfg):
+        nn.Module.__init__(self)
+        self.table = nn.Embedding(cfg.vocab_size, cfg.n_embd)
+        self.head = head(self.table, **cfg)
+
+
+def head(table, n_embd, vocab_size, n_head, d_ff):
+    assert d_ff == 32
+    return block(n_embd, vocab_size)
+
+
+@dataclass
+class Sizes:
+    n_embd: int
+    n_head: int
+    vocab_size: int
+    use_head: bool
+    rate: float = 0.5
+    ablate_mask: bool = False
+    drop_mask: bool = False
+    kinds: list = field(default_factory=lambda: ["a"])
+
+    def __post_init__(self):
+        self.inner = 2 * self.n_embd
+
+    @property
+    def head_width(self):
+        return self.n_embd // self.n_head
+
+
+class Annotated:
+    n_embd: int
+    vocab_size: int
+    tied: bool
+
+
+class Computed(Mapped):
+    def __init__(self, config: Sizes):
+        nn.Module.__init__(self)
+        assert config.head_width == 8 and config.inner == 48 and config.kinds == ["a"]
+        assert not config.drop_mask and not config.ablate_mask and not config.use_head
+        self.table = nn.Embedding(config.vocab_size, config.n_embd)
+        self.head = block(config.n_embd, config.vocab_size)
+
+
+class Bare(Mapped):
+    def __init__(self, args: Annotated):
+        nn.Module.__init__(self)
+        assert not args.tied
+        self.table = nn.Embedding(args.vocab_size, args.n_embd)
+        self.head = block(args.n_embd, args.vocab_size)
+
+
+class Unknown(Mapped):
+    def __init__(self, cfg):
+        self.colours = cfg.colours
+        super().__init__(cfg)
+
+
+class Switched(Mapped):
+    def __init__(self, vocab_size, n_embd, drop_mask=False, ablate_it: bool = False):
+        nn.Module.__init__(self)
+        assert drop_mask is False and ablate_it is False
+        self.table = nn.Embedding(vocab_size, n_embd)
+        self.head = block(n_embd, vocab_size)
+
+
+def make_model():
+    return Switched(19, 24)
+
+
+def build_small_transformer():
+    return make_model()
+
+
+def helper():
+    return 3
+"""
+
+
+@pytest.fixture
+def mappings(tmp_path: Path) -> Path:
+    path = tmp_path / "mappings.py"
+    path.write_text(MAPPINGS, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["Mapped", "Passed", "Computed", "Bare", "Switched"])
+def test_a_configuration_may_be_read_in_any_way(
+    name: str, mappings: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([f"{mappings}:{name}"]) == 0, capsys.readouterr().out
+
+
+def test_how_to_say_a_configuration_is_said_and_works(
+    mappings: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([f"{mappings}:Unknown"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("nobody can guess `colours` of `cfg`: say all of it, by --arguments 'di")
+    arguments = said.partition("--arguments '")[2].rpartition("'")[0].replace("...", "3")
+    assert "n_embd=24" in arguments
+    assert main([f"{mappings}:Unknown", "--arguments", arguments]) == 0
+
+
+def test_functions_that_make_a_model_are_listed(mappings: Path) -> None:
+    said = classes_of(mappings)
+    assert "Switched, make_model, build_small_transformer" in said
+    assert "helper" not in said
+
+
+# A cache that the caller makes
+
+
+class RowCache:
+    def __init__(self, max_batch_size: int, max_seq_len: int, n_embd: int) -> None:
+        self.rows = torch.zeros(max_batch_size, max_seq_len, n_embd)
+        self.length = 0
+
+
+class MadeByTheCaller(Small):
+    off = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.n_embd = WIDTH
+
+    def forward(self, tokens: Tensor, cache: RowCache | None = None) -> Tensor:
+        if cache is None:
+            return super().forward(tokens)
+        first, new = cache.length, tokens.shape[1]
+        x = self.embed(tokens, max(0, first - self.off))
+        cache.rows[:, first : first + new] = x
+        cache.length += new
+        past = cache.rows[:, : cache.length]
+        return self.head(x + self.mixing(past, new=new))
+
+
+class MadeAndWrong(MadeByTheCaller):
+    off = 1
+
+
+def test_a_cache_that_the_caller_makes_is_made() -> None:
+    assert cache_agrees(Whole(MadeByTheCaller(), texts(), texts())) == ""
+    said = cache_agrees(Whole(MadeAndWrong(), texts(), texts()))
+    assert said.startswith("token by token, the logits at position 1")
+
+
+# Reentrant checkpoints
+
+
+class Checkpointed(Small):
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.embed(tokens)
+        mixed = checkpoint(self.mixing, x, use_reentrant=True)
+        assert isinstance(mixed, Tensor)
+        return self.head(x + mixed)
+
+
+class CheckpointedAndForgotten(Checkpointed):
+    def __init__(self) -> None:
+        super().__init__()
+        self.second = nn.Linear(WIDTH, N_VOCAB)
+
+
+def named_weights(model: nn.Module) -> str:
+    found = {one.test: one for one in find_in_language_model(model, texts()).verdicts}
+    one = found["every_weight_is_used"]
+    return f"{one.kind}: {one.sentence}"
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
+def test_weights_under_a_reentrant_checkpoint_are_asked_for_a_gradient() -> None:
+    assert named_weights(Checkpointed()).startswith("unusual: `checkpoint` with `use_reentrant=Tr")
+    said = named_weights(CheckpointedAndForgotten())
+    assert said.startswith("wrong: no gradient comes to second.weight")
+
+
+# Another axis, or a list
+
+
+class OneText(Small):
+    def forward(self, tokens: Tensor) -> Tensor:
+        assert tokens.dim() == 1
+        return super().forward(tokens[None])[0]
+
+
+class AList(Small):
+    def forward(self, tokens: Tensor) -> list[Tensor]:
+        return list(super().forward(tokens).unbind(1))
+
+
+class Numbers(Small):
+    def forward(self, tokens: Tensor) -> Any:
+        return super().forward(tokens).tolist()
+
+
+@pytest.mark.parametrize(
+    ("kind", "begins"),
+    [
+        (OneText, "it takes one text at a time"),
+        (AList, "it gives a list of 10, not one tensor"),
+        (Numbers, "it gives a list of 3, not one tensor"),
+    ],
+)
+def test_one_text_or_a_list_is_told_with_a_call_that_works(kind: type, begins: str) -> None:
+    said = find_in_language_model(kind(), texts())["runs"]
+    assert said.startswith(begins)
+    predict = eval(said.partition("predict=")[2], {"torch": torch})
+    found = find_in_language_model(kind(), texts(), predict=predict, skip=["every_weight_is_used"])
+    assert found == {}
