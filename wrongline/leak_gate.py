@@ -30,6 +30,7 @@ page](../labml_nn/transformers/mistakes/published_leaks.py) shows how, and that 
 import json
 import sys
 from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 
 # What stands between double at signs is filled in.
 WORKFLOW = """\
@@ -50,7 +51,7 @@ env:
   # A train.py trains when it is imported. So only its imports, functions, classes and plain
   # values are run; for a file that can be imported as it is, leave this empty.
   DEFINITIONS: --definitions
-  WRONGLINE: "@@INSTALLED@@"
+  WRONGLINE: @@INSTALLED@@
 
 jobs:
   # The code of the pull request runs here, with no right to write anything.
@@ -112,6 +113,14 @@ jobs:
 """
 
 
+CALL = "python -m wrongline.leak_gate train.py:GPT"
+HELP = f"""\
+{CALL} [REQUIREMENT] > .github/workflows/leak_gate.yml
+
+Prints a workflow of GitHub that tests the model of each pull request. Run it in the repository's
+root. REQUIREMENT is what pip is told there, if pip doesn't know here where wrongline came from."""
+
+
 def requirement() -> str:
     r"""
     ## What pip is to install there
@@ -142,7 +151,9 @@ def workflow(model: str, installed: str) -> str:
 
     `model` is a file and a class, and `installed` is what pip is told.
     """
-    return WORKFLOW.replace("@@MODEL@@", model).replace("@@INSTALLED@@", installed)
+    # JSON's quotes are YAML's: a colon, a space or a quote within is no end.
+    told = WORKFLOW.replace("@@MODEL@@", json.dumps(model))
+    return told.replace("@@INSTALLED@@", json.dumps(installed))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -150,8 +161,15 @@ def main(arguments: list[str] | None = None) -> int:
     ## Print it
     """
     said = sys.argv[1:] if arguments is None else arguments
+    if {"-h", "--help"} & {*said}:
+        print(HELP)
+        return 0
     if not 1 <= len(said) <= 2 or ":" not in said[0]:
-        print("say the model: python -m wrongline.leak_gate train.py:GPT", file=sys.stderr)
+        print(f"say the model: {CALL}", file=sys.stderr)
+        return 2
+    place = said[0].rpartition(":")[0]
+    if place.endswith(".py") and not Path(place).is_file():
+        print(f"there is no file {place} here: name it from the repository's root", file=sys.stderr)
         return 2
     installed = said[1] if len(said) == 2 else requirement()
     # A name alone would be looked up at PyPI, where it may be somebody else's.

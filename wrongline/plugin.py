@@ -23,6 +23,7 @@ pytest finds this page by itself, once the package is installed. If it came with
 repository, say `-p wrongline.plugin` as well.
 """
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,6 +46,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("wrongline", "what every run tests, as by --wrongline", type="linelist")
 
 
+class NotRunError(Exception):
+    r"""
+    ## The model can't be made
+    """
+
+
+def beside_settings(wanted: str, config: pytest.Config) -> str:
+    r"""
+    ## A file that the settings name
+
+    It is found from where the settings are, wherever pytest is started. A name that Python imports
+    stays as it is.
+    """
+    place, _, name = wanted.rpartition(":")
+    if config.inipath is None or not place.endswith(".py"):
+        return wanted
+    folder = config.inipath.parent
+    return wanted if folder == Path.cwd() else f"{folder / place}:{name}"
+
+
 class ModelTest(pytest.Item):
     r"""
     ## One model
@@ -64,11 +85,15 @@ class ModelTest(pytest.Item):
         # Every pytest of this environment reads this page, so PyTorch is imported here only.
         import torch
 
-        from wrongline.command import judge
+        from wrongline.command import judge, why_not
 
         # Other tests keep their random numbers.
         with torch.random.fork_rng(devices=[]):
-            found, _ = judge(self.wanted)
+            # The command would print this sentence, and nothing was tested.
+            try:
+                found, _ = judge(self.wanted)
+            except Exception as error:
+                raise NotRunError(why_not(error)) from error
         left = [one for one in found.verdicts if one.kind == NOT_TRIED]
         self.user_properties.append((CARRIED, [one.line() for one in left]))
         complain(found)
@@ -81,7 +106,7 @@ class ModelTest(pytest.Item):
 
         The verdicts alone: the lines on the way there are those of this package.
         """
-        if isinstance(excinfo.value, AssertionError):
+        if isinstance(excinfo.value, AssertionError | NotRunError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
@@ -101,7 +126,8 @@ def pytest_collection_modifyitems(
 
     Before others choose among them, by `-k` for instance.
     """
-    named = [*config.getini("wrongline"), *config.getoption("--wrongline")]
+    set_so = [beside_settings(one, config) for one in config.getini("wrongline")]
+    named = [*set_so, *config.getoption("--wrongline")]
     for wanted in dict.fromkeys(named):
         items.append(ModelTest.from_parent(session, name=f"wrongline[{wanted}]", wanted=wanted))
 

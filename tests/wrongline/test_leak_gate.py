@@ -83,17 +83,31 @@ def test_pip_installs_there_what_is_here(
 
 
 def test_the_command_prints_it_or_says_what_it_needs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").touch()
+
     def unknown(name: str) -> None:
         raise metadata.PackageNotFoundError
 
     monkeypatch.setattr(leak_gate, "distribution", unknown)
     assert leak_gate.main(["a.py:B", "wrongline @ git+https://example.org/a"]) == 0
     printed = capsys.readouterr().out
-    assert "MODEL: a.py:B\n" in printed
+    assert 'MODEL: "a.py:B"\n' in printed
     assert 'WRONGLINE: "wrongline @ git+https://example.org/a"\n' in printed
     assert leak_gate.main(["a.py:B"]) == 2
     assert "say where it is installed from" in capsys.readouterr().err
     assert leak_gate.main(["a.py"]) == 2
     assert "say the model" in capsys.readouterr().err
+    assert leak_gate.main(["missing.py:B", "wrongline==1"]) == 2
+    assert "there is no file missing.py here" in capsys.readouterr().err
+    assert leak_gate.main(["--help"]) == 0
+    assert "[REQUIREMENT] > .github/workflows/leak_gate.yml" in capsys.readouterr().out
+
+
+def test_what_is_said_stays_a_text_in_the_workflow() -> None:
+    said = 'a "b" #c: d.py:E'
+    told = yaml.safe_load(leak_gate.workflow(said, 'w @ git+https://h/"x"'))["env"]
+    assert told["MODEL"] == said
+    assert told["WRONGLINE"] == 'w @ git+https://h/"x"'

@@ -70,3 +70,24 @@ def test_what_is_wrong_fails_with_its_sentence_and_no_lines_of_ours(tmp_path: Pa
     assert "* wrong: model_prefix: " in done.stdout
     assert "* error: runs: RuntimeError: no GPU here" in done.stdout
     assert "complain(" not in done.stdout
+
+
+def test_what_can_not_be_made_is_told_as_by_the_command(tmp_path: Path) -> None:
+    (tmp_path / "models.py").write_text(
+        MODELS.replace("self, n_vocab):", "self, n_vocab, colour):"), encoding="utf-8"
+    )
+    done = pytest_on(tmp_path, "--wrongline=models.py:Right", "--wrongline=none.py:Right")
+    assert done.returncode == 1
+    assert "Right wants colour: say it by --arguments" in done.stdout
+    assert "No such file or directory" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert "command.py" not in done.stdout
+
+
+def test_a_file_of_the_settings_is_found_from_any_folder(tmp_path: Path) -> None:
+    (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nwrongline =\n    models.py:Right\n")
+    (tmp_path / "inner").mkdir()
+    done = pytest_on(tmp_path / "inner", "-c", "../pytest.ini")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
