@@ -49,6 +49,8 @@ NAMES = {
     "window": "window window_size sliding_window sliding_window_size attention_window "
     "attn_window local_window local_window_size local_attn_window_size window_len chunk_size "
     "chunk_length chunk_len attention_chunk_size attn_chunk_size",
+    # What is added before a root is taken.
+    "eps": "eps norm_eps layer_norm_eps rms_norm_eps layernorm_eps layer_norm_epsilon ln_eps",
     "bias": "bias qkv_bias use_bias",
     # A switch, and not the mask itself.
     "causal": "causal is_causal mask masked use_mask autoregressive",
@@ -68,6 +70,7 @@ SIZES: dict[str, Any] = {
     "d_ff": 32,
     # Shorter than the text of the tests, so that a mistake at its edge shows.
     "window": 4,
+    "eps": 1e-5,
     "bias": True,
     "causal": True,
 }
@@ -103,6 +106,8 @@ def size_for(name: str, default: Any, sizes: dict[str, Any]) -> Any:
     """
     size = sizes[meaning(name)]
     if isinstance(default, bool) and not isinstance(size, bool):
+        return default
+    if meaning(name) == "eps" and default is not NOTHING:
         return default
     if meaning(name) != "window" or default is NOTHING:
         return size
@@ -260,7 +265,12 @@ def config_of(makes: Callable[..., Any], name: str, text: str) -> Config:
     # A class that can be made knows more: what it computes.
     if name in inspect.signature(maker(makes)).parameters:
         for kind in reversed(classes_of_configs(makes, name, others)):
-            found |= read_from(of_its_class(kind), read)
+            made = of_its_class(kind)
+            # Layers may read it by another name, such as `a.n_head`: a class that the argument is
+            # annotated with has all of that.
+            annotation = inspect.signature(maker(makes)).parameters[name].annotation
+            said = [*getattr(made, "__dict__", {})] if annotation in (kind, kind.__name__) else []
+            found |= read_from(made, [*read, *said])
     return Config(**found)
 
 

@@ -52,7 +52,7 @@ from wrongline.whole import Whole
 CACHES = ("cache", "past_key_values", "cache_params", "state")
 
 # What other code calls it, the wish for one, the place of a part, and how a module is emptied.
-LIKE = r"past|cache|^kv|state|^mem"
+LIKE = r"past|cache|^kv|state|^mem|^hiddens?$|^hx$|^h_?0$"
 NOT_LIKE = r"^(use|return|output|enable)_|position|length|mask|size|offset"
 WISHES = (
     r"^(use|return|enable)_?.*(cache|past|state|present|kv)|"

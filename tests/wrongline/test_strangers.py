@@ -286,6 +286,29 @@ class Bare(Mapped):
         self.head = block(args.n_embd, args.vocab_size)
 
 
+@dataclass
+class Args:
+    n_embd: int
+    vocab_size: int
+    norm_eps: float
+    n_head: int = 12
+
+
+class Layer(nn.Linear):
+    def __init__(self, args):
+        a = args
+        super().__init__(a.n_embd, a.vocab_size)
+        assert a.norm_eps == 1e-5
+
+
+class Aliased(Mapped):
+    def __init__(self, args: Args):
+        nn.Module.__init__(self)
+        a = args
+        self.table = nn.Embedding(a.vocab_size, a.n_embd)
+        self.head = Layer(args)
+
+
 class Unknown(Mapped):
     def __init__(self, cfg):
         self.colours = cfg.colours
@@ -320,7 +343,7 @@ def mappings(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["Mapped", "Passed", "Computed", "Bare", "Switched"])
+@pytest.mark.parametrize("name", ["Mapped", "Passed", "Computed", "Bare", "Aliased", "Switched"])
 def test_a_configuration_may_be_read_in_any_way(
     name: str, mappings: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -379,6 +402,31 @@ def test_a_cache_that_the_caller_makes_is_made() -> None:
     assert cache_agrees(Whole(MadeByTheCaller(), texts(), texts())) == ""
     said = cache_agrees(Whole(MadeAndWrong(), texts(), texts()))
     assert said.startswith("token by token, the logits at position 1")
+
+
+# The state of a recurrent layer
+
+
+class Recurrent(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens, self.head = nn.Embedding(N_VOCAB, WIDTH), nn.Linear(WIDTH, N_VOCAB)
+        self.rnn = nn.GRU(WIDTH, WIDTH, 2, batch_first=True)
+
+    def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        out, hidden = self.rnn(self.tokens(x), hidden)
+        return self.head(out), hidden
+
+
+class FirstLayerForAll(Recurrent):
+    def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        logits, hidden = super().forward(x, hidden)
+        return logits, hidden[:1].expand_as(hidden).contiguous()
+
+
+def test_the_state_of_a_recurrent_layer_is_a_cache() -> None:
+    assert cache_agrees(Whole(Recurrent(), texts(), texts())) == ""
+    assert "token by token" in cache_agrees(Whole(FirstLayerForAll(), texts(), texts()))
 
 
 # Reentrant checkpoints
