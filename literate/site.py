@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from literate.measuring.claims import UNMEASURED
 from literate.measuring.measure import Bench, Measurement, measure
 from literate.page import (
     differences,
@@ -36,7 +37,6 @@ from literate.page.documents import document
 from literate.page.formulas import Formulas
 from literate.page.kept_pages import KeptPages, inputs_of
 from literate.page.links import Links, folder
-from literate.page.notes import UNMEASURED
 from literate.page.page import Page, page
 from literate.page.pages_on_disk import digest
 from literate.page.steps import steps

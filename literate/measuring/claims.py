@@ -27,6 +27,7 @@ from types import EllipsisType
 
 from literate.measuring.axes import Sizes
 from literate.measuring.measure import Measurement, Tensor
+from literate.problems import Problem
 from literate.reading.rows import Row
 from literate.reading.source import Source
 
@@ -37,6 +38,8 @@ OPERATORS = {
     ast.FloorDiv: operator.floordiv,
 }
 
+# The kind of a problem: a list of names in a note may be no shape at all.
+UNMEASURED = "shapes in notes are not measured"
 # A sentence that tells more shapes than this tells nothing.
 MOST_SHAPES = 3
 
@@ -60,6 +63,40 @@ class Claim:
         """
         nodes = [node for axis in self.axes if axis is not ... for node in ast.walk(axis)]
         return list(dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name)))
+
+
+class Claims:
+    r"""
+    ## The claims of a page
+
+    `problems` are those that turned out wrong so far.
+    """
+
+    def __init__(self, source: Source, measurement: Measurement | None) -> None:
+        self._source, self._measurement = source, measurement
+        self.problems: list[Problem] = []
+
+    def holds(self, code: str, line: int, row: Row) -> bool | None:
+        r"""
+        ### Does inline code hold?
+
+        It stands in a line of the note of a row. None, if it is no claim.
+        """
+        claim = parse(code)
+        if claim is None:
+            return None
+        measured, kind = self._measurement, ""
+        if measured is None:
+            wrong: str | None = (
+                f"the note says {code}, but the module has no example() to measure it by."
+            )
+            kind = UNMEASURED
+        else:
+            tensors = tensors_for(row, self._source, measured)
+            wrong = check(claim, tensors, measured.axes)
+        if wrong is not None:
+            self.problems.append(Problem(self._source.path, line, wrong, kind))
+        return wrong is None
 
 
 def parse(code: str) -> Claim | None:

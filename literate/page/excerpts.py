@@ -18,6 +18,7 @@ import html
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from literate.measuring.claims import Claims
 from literate.measuring.measure import Measurement
 from literate.page.changes import Changes
 from literate.page.escaping import escaped
@@ -99,7 +100,8 @@ class Excerpts:
         measurement = self.measurements.get(source.path)
         here = replace(links, shown_on=links.uri(path))
         # Whatever is wrong with these notes is said on their own page.
-        notes = Notes(page_source(source), here, self.formulas, measurement)
+        claims = Claims(source, measurement)
+        notes = Notes(page_source(source), here, self.formulas, claims)
         code = Listing(source, here, self.references, measurement)
         page = links.address(path, source.path, "")
         return [

@@ -139,8 +139,9 @@ def head_of(page: PageSource, context: Context, taken: Taken, offer: Offer | Non
     return Head(
         title=stated(page.title),
         summary=stated(page.matter.summary),
-        heading=literal(page.title),
+        missing=tuple(missing_from(page.source.unread, failed)),
         resource=resource_of(page.title, page.matter.summary, page.matter.paper),
+        heading=literal(page.title),
         paper=paper,
         known=tuple(
             (literal(context.title(other)), html.escape(links.address(path, other, "")))
@@ -150,7 +151,6 @@ def head_of(page: PageSource, context: Context, taken: Taken, offer: Offer | Non
         step=step_of(here, later, path, links),
         foot=foot_of(here, later, links),
         editor=editor_of(offer, links, links.uris[path]),
-        missing=tuple(missing_from(page.source.unread, failed)),
         problems=(*untold, *unknown, *failed),
     )
 

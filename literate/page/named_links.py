@@ -70,6 +70,32 @@ class NamedLinks:
         return literal(address).replace("&#95;", "_")
 
 
+class NamesOfPage:
+    r"""
+    ## Where the names in the notes of one page lead
+
+    A note that says a name again makes no link of it again.
+    """
+
+    def __init__(self, named_links: NamedLinks, source: Source) -> None:
+        self._links, self._source = named_links, source
+        self._led: set[tuple[int, str]] = set()
+
+    def address(self, code: str, row: Row) -> str:
+        r"""
+        ### Where a name leads that a note says for the first time
+
+        Empty, if it leads nowhere.
+        """
+        place = row.lines[0].number, code
+        if place in self._led:
+            return ""
+        address = self._links.address(code, self._source, row)
+        if address:
+            self._led.add(place)
+        return address
+
+
 def _by_rule(name: str) -> str | None:
     of_torch = name.partition(".")[0] == "torch"
     return pytorch.address(name) if of_torch else standard_library.address(name)

@@ -13,42 +13,27 @@ import html
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from literate.measuring import claims
-from literate.measuring.measure import Measurement
+from literate.measuring.claims import Claims
 from literate.page import forms, highlight
 from literate.page.checked_numbers import resolved
 from literate.page.escaping import literal, visible
 from literate.page.exhibits_in_notes import Exhibit, parts
 from literate.page.formulas import FormulaError, Formulas
 from literate.page.links import Links, UnknownTarget
-from literate.page.named_links import NamedLinks
+from literate.page.named_links import NamesOfPage
 from literate.page.templates import CODE
 from literate.problems import Problem
 from literate.python.scopes import places
-from literate.reading.notes import ANCHOR, Block, Note, Span, anchors
+from literate.reading.notes import Note, Span, anchors
 from literate.reading.page_source import PageSource
-from literate.reading.plain import seen
-from literate.reading.rows import Row, rows
-from literate.reading.source import Definition, Source
+from literate.reading.pieces import Section, pieces
+from literate.reading.rows import Row
+from literate.reading.titles import RowNote, Title
 
-# The function that ends a page.
-EXAMPLE = "example"
-
-# The kind of a problem: a list of names in a note may be no shape at all.
-UNMEASURED = "shapes in notes are not measured"
-# A method of a class within a class has no heading of its own.
-MOST_DEPTH = 3
-# The contents of a page fit beside it.
-MOST_ENTRIES = 12
-
-# What stands before the names that an item of a list explains, and between them.
-_ITEM = re.compile(r"(?:^|\n)[ >]*[*+-] +\**$")
-_LOWER = re.compile(r"[a-z_]\w*")
-_AND = (", ", " and ", ", and ", " or ", " / ")
 _DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
 _IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
 # What a licence says. It begins near the top of its file, and one with fewer lines begins with it.
@@ -118,9 +103,9 @@ class Notes:
     ## The notes of a page
 
     `problems` is what their author has to correct. A symbol of the formulas can be pointed at if it
-    stands more than once on the page, or in its code too. `excerpts` shows
-    [parts of other pages](excerpts.py), where notes may ask for them, and `named_links` knows where
-    names between backticks lead.
+    stands more than once on the page, or in its code too. `claims` compares claims with what was
+    measured, `excerpts` shows [parts of other pages](excerpts.py), where notes may ask for them,
+    and `names` knows where names between backticks lead.
     """
 
     def __init__(
@@ -128,16 +113,13 @@ class Notes:
         page: PageSource,
         links: Links,
         formulas: Formulas,
-        measurement: Measurement | None,
+        claims: Claims,
         excerpts: ShowsExcerpts | None = None,
-        named_links: NamedLinks | None = None,
+        names: NamesOfPage | None = None,
     ) -> None:
-        self.source, self.links, self.formulas = page.source, links, formulas
-        self.measurement, self.excerpts = measurement, excerpts
-        self.named_links = named_links
-        # Where a note says a name again, it isn't a link again.
-        self.led: set[tuple[int, str]] = set()
-        self.contents = _in_contents(page.source)
+        self.path, self.links, self.formulas = page.source.path, links, formulas
+        self.claims, self.excerpts, self.names = claims, excerpts, names
+        self.anchors = page.source.once(anchors)
         self.problems: list[Problem] = []
         # How often an anchor of a heading with a formula was made.
         self.slugs: Counter[str] = Counter()
@@ -149,83 +131,43 @@ class Notes:
             if span.kind in ("inline", "display")
             for key in formulas.keys(span.content, span.kind == "display")
         )
-        names = {name.removeprefix("self.") for name in page.source.once(places)}
-        self.keys = frozenset(key for key, number in count.items() if number > 1 or key in names)
+        names_in_code = {name.removeprefix("self.") for name in page.source.once(places)}
+        self.keys = frozenset(
+            key for key, number in count.items() if number > 1 or key in names_in_code
+        )
 
     def report(self, line: int, sentence: str, kind: str = "") -> None:
         r"""
         ### Note a problem
         """
-        self.problems.append(Problem(self.source.path, line, sentence, kind))
+        self.problems.append(Problem(self.path, line, sentence, kind))
 
-    def shown(self, row: Row, write: Callable[[Note, Row], str]) -> NoteView:
+    def shown(self, one: RowNote, write: Callable[[Note, Row], str]) -> NoteView:
         r"""
         ### The note of a row
 
         `write` makes [Markdown](#Notes.markdown) of it.
         """
-        heading, level, note = self.heading(row)
-        after = ""
-        if note and row.documents and row.documents.name == EXAMPLE:
-            note, rest = self.below_heading(note)
-            after = self.markdown(rest, row) if rest else ""
+        note, row = one.text, one.row
+        heading = self._heading(one.title, row) if one.title else ""
+        after = self.markdown(one.after, row) if one.after else ""
         text = write(note, row) if note else ""
         if note and _is_licence(note):
             text = '??? note "Licence"\n\n' + textwrap.indent(text, "    ")
-        return NoteView(heading, level, text, note, after)
+        return NoteView(heading, one.title.level if one.title else 0, text, note, after)
 
-    def heading(self, row: Row) -> tuple[str, int, Note | None]:
-        r"""
-        ### The heading of a docstring
-
-        With its level and the rest of the note. Its anchor is the name of what it documents, which
-        no edit above it can move. Where an author writes no headings, it is the [name](#named).
-        """
-        note = row.note
-        if row.documents is None:
-            return *self._of_name(headed_by(row, self.source)), note
-        assert note is not None
-        anchor = ""
-        for block in note.parsed.blocks:
-            # An anchor of the author's own above the heading stays there.
-            if ANCHOR.fullmatch(block.text):
-                anchor = f"{self._escape(block.text)}\n\n"
-                continue
-            if block.kind != "heading":
-                break
-            words = self.markdown(block.alone(note), row, leads=False)
-            name = html.escape(row.documents.name)
-            if row.documents in self.contents:
-                heading = CODE.heading(block.level, name, words, _label(block))
-            else:
-                heading = CODE.unlisted(block.level, name, words)
-            rest = note.part(block.last)
-            return f"{anchor}{heading}\n\n", block.level, rest
-        if row.documents in self.source.once(named):
-            return *self._of_name(row.documents), note
-        return "", 0, note
-
-    def _of_name(self, definition: Definition | None) -> tuple[str, int]:
-        r"""
-        The heading of a definition that is its name, and its level.
-        """
-        if definition is None:
-            return "", 0
-        level = 2 + definition.depth
-        words = CODE.plain(literal(definition.name.rpartition(".")[2]))
-        return f"{CODE.heading(level, html.escape(definition.name), words)}\n\n", level
-
-    def below_heading(self, note: Note) -> tuple[Note, Note | None]:
-        r"""
-        ### Cut a note at its first heading
-
-        What stands above it, and what begins with it.
-        """
-        headings = note.parsed.headings
-        if not headings:
-            return note, None
-        at = headings[0].first
-        return note.part(0, at), note.part(at)
+    def _heading(self, title: Title, row: Row) -> str:
+        name = html.escape(title.name)
+        if title.words is None:
+            words = CODE.plain(literal(title.name.rpartition(".")[2]))
+            return f"{CODE.heading(title.level, name, words)}\n\n"
+        anchor = f"{self._escape(title.anchor)}\n\n" if title.anchor else ""
+        words = self.markdown(title.words, row, leads=False)
+        if title.is_listed:
+            heading = CODE.heading(title.level, name, words, html.escape(title.label))
+        else:
+            heading = CODE.unlisted(title.level, name, words)
+        return f"{anchor}{heading}\n\n"
 
     def markdown(self, note: Note, row: Row, leads: bool = True) -> str:
         r"""
@@ -233,57 +175,35 @@ class Notes:
 
         In a heading, no name `leads` anywhere.
         """
-        path = self.source.path
-        pieces: list[str] = []
+        written: list[str] = []
         excerpts = self.excerpts.forms if self.excerpts else ()
-        for part in parts(note, path, self.links, excerpts):
-            if isinstance(part, Note):
-                pieces += self._pieces(part, row, leads)
+        for part in parts(note, self.path, self.links, excerpts):
+            if isinstance(part, Exhibit):
+                written.append(f"\n\n{self._exhibit(part)}\n\n")
                 continue
-            if part.found:
-                shown = forms.show_exhibit(part, path, self.links, self._formula)
-            else:
-                shown = self._elsewhere(part)
-            pieces.append(f"\n\n{shown}\n\n")
-        return "".join(pieces).strip("\n")
+            for piece in pieces(part, row.documents is not None):
+                if isinstance(piece, Section):
+                    written.append(f"\n\n{self._section(piece, row)}\n\n")
+                else:
+                    written.append(self._span(piece.span, row, leads and piece.leads))
+        return "".join(written).strip("\n")
 
-    def _pieces(self, note: Note, row: Row, leads: bool) -> Iterator[str]:
-        r"""
-        The note, piece by piece. A heading with a formula gets its anchor and its name in the
-        contents here: the engine would take both from the HTML of the formula.
-        """
-        begin = 0
-        for block in note.parsed.headings:
-            label = _label(block)
-            if not label or block.depth:
-                continue
-            for span in note.part(begin, block.first).parsed.spans:
-                yield self._span(span, row, leads)
-            name = slug = re.sub(r"\W+", "-", seen(block.words).lower()).strip("-")
-            self.slugs[slug] += 1
-            if self.slugs[slug] > 1:
-                name = f"{slug}_{self.slugs[slug] - 1}"
-            words = self.markdown(block.alone(note), row, leads=False)
-            yield f"\n\n{CODE.part(block.level, name, words, label)}\n\n"
-            begin = block.last
-        rest = note.part(begin) if begin else note
-        plain = {line for block in rest.parsed.headings for line in _lines(rest, block)}
-        before = "\n"
-        is_listed = False
-        for span in rest.parsed.spans:
-            # What a list explains: an argument, even where a method has its name.
-            is_listed = _ITEM.search(before) is not None or (is_listed and before in _AND)
-            is_bare = _LOWER.fullmatch(span.content) is not None
-            is_meant = note.name(span.line, span.content) != span.content
-            is_argument = is_listed and is_bare and row.documents is not None and not is_meant
-            yield self._span(span, row, leads and span.line not in plain and not is_argument)
-            if span.kind == "text":
-                before = span.text
+    def _section(self, section: Section, row: Row) -> str:
+        self.slugs[section.slug] += 1
+        again = self.slugs[section.slug] - 1
+        name = f"{section.slug}_{again}" if again else section.slug
+        words = self.markdown(section.words, row, leads=False)
+        return CODE.part(section.level, name, words, html.escape(section.label))
+
+    def _exhibit(self, exhibited: Exhibit) -> str:
+        if exhibited.found:
+            return forms.show_exhibit(exhibited, self.path, self.links, self._formula)
+        return self._elsewhere(exhibited)
 
     def _elsewhere(self, exhibited: Exhibit) -> str:
         assert self.excerpts is not None
         try:
-            return self.excerpts.show(exhibited, self.source.path, self.links)
+            return self.excerpts.show(exhibited, self.path, self.links)
         except UnknownTarget as error:
             self.report(exhibited.line, str(error))
             return ""
@@ -321,7 +241,7 @@ class Notes:
             )
             self.report(line, sentence)
         pieces = []
-        for before, shown, target in resolved(span, self.source.path, self.links, self.report):
+        for before, shown, target in resolved(span, self.path, self.links, self.report):
             if target is None:
                 pieces += [self._escape(before), shown]
                 continue
@@ -345,9 +265,8 @@ class Notes:
         escaped = re.sub(r"(?<=\w)\*\*(?=-?\d)", "&#42;&#42;", escaped)
         escaped = _DEFINITION.sub(lambda match: match["footnote"] or "]&#58;", escaped)
         escaped = re.sub(r"&lt;(https?://[^<>\s]+)>", r"<\1>", escaped)
-        known = self.source.once(anchors)
         escaped = _ANCHOR.sub(
-            lambda match: CODE.anchor(match[1]) if match[1] in known else "", escaped
+            lambda match: CODE.anchor(match[1]) if match[1] in self.anchors else "", escaped
         )
         return visible(escaped)
 
@@ -370,111 +289,10 @@ class Notes:
         """
         # On one line, or the engine might take its end for a list.
         shown = visible(literal(" ".join(span.content.split("\n"))))
-        plain = CODE.plain(shown)
-        claim = claims.parse(span.content)
-        if claim is None:
-            address = self._address(span, row) if leads and not span.is_linked else ""
-            return CODE.named(shown, address) if address else plain
-        measurement = self.measurement
-        if measurement is None:
-            self.report(
-                span.line,
-                f"the note says {span.content}, but the module has no example() to measure it by.",
-                UNMEASURED,
-            )
-            return plain
-        tensors = claims.tensors_for(row, self.source, measurement)
-        problem = claims.check(claim, tensors, measurement.axes)
-        if problem is not None:
-            self.report(span.line, problem)
-            return plain
-        return CODE.claim(shown)
-
-    def _address(self, span: Span, row: Row) -> str:
-        r"""
-        Where a name leads that a note says for the first time.
-        """
+        holds = self.claims.holds(span.content, span.line, row)
+        if holds:
+            return CODE.claim(shown)
+        may_lead = holds is None and leads and not span.is_linked
         name = row.note.name(span.line, span.content) if row.note else span.content
-        place = row.lines[0].number, name
-        if self.named_links is None or place in self.led:
-            return ""
-        address = self.named_links.address(name, self.source, row)
-        if address:
-            self.led.add(place)
-        return address
-
-
-def _lines(note: Note, block: Block) -> Iterator[int]:
-    return (note.line(number) for number in range(block.first, block.last))
-
-
-def _label(heading: Block) -> str:
-    r"""
-    The words of a heading with a formula, for an attribute; empty without a formula.
-    """
-    has_formula = any(each.is_formula for each in heading.words)
-    return html.escape(seen(heading.words)) if has_formula else ""
-
-
-def is_headed(row: Row) -> bool:
-    r"""
-    ## Does a docstring begin with a heading?
-
-    An anchor of the author's own may stand above it.
-    """
-    if row.note is None or row.documents is None:
-        return False
-    blocks = (block for block in row.note.parsed.blocks if not ANCHOR.fullmatch(block.text))
-    first = next(blocks, None)
-    return first is not None and first.kind == "heading"
-
-
-def headed_by(row: Row, source: Source) -> Definition | None:
-    r"""
-    ## The definition whose heading stands in a row
-    """
-    if row.documents is None:
-        return next((one for one in row.begins if one in source.once(named)), None)
-    has_heading = is_headed(row) or row.documents in source.once(named)
-    return row.documents if has_heading else None
-
-
-def named(source: Source) -> list[Definition]:
-    r"""
-    ## Definitions whose heading is their name
-
-    In a file without a single heading above a docstring, those that the contents list, and classes
-    and functions without a docstring: so what is there can be found on any page. Where an author
-    writes headings, they stay alone.
-    """
-    if any(is_headed(row) for row in rows(source)):
-        return []
-    first = {definition.name: definition for definition in reversed(source.definitions)}
-    listed = {*_in_contents(source), *_undocumented(source)}
-    return [
-        one
-        for one in source.definitions
-        if one in listed and one.depth < MOST_DEPTH and first[one.name] is one
-    ]
-
-
-def _undocumented(source: Source) -> Iterator[Definition]:
-    for row in rows(source):
-        for one in row.begins:
-            if not one.docstring and not one.depth and not one.name.startswith("_"):
-                yield one
-
-
-def _in_contents(source: Source) -> list[Definition]:
-    r"""
-    The contents of a page are short: no helpers, no examples of a class, and no methods at all
-    where they would make the list too long.
-    """
-    listed = [
-        definition
-        for definition in source.definitions
-        if definition.docstring and not re.search(r"(^|\.)_|\.example$", definition.name)
-    ]
-    if len(listed) > MOST_ENTRIES:
-        listed = [definition for definition in listed if definition.depth == 0]
-    return listed
+        address = self.names.address(name, row) if self.names and may_lead else ""
+        return CODE.named(shown, address) if address else CODE.plain(shown)

@@ -12,18 +12,22 @@ the formulas. While a page is written, everything that its notes claim is checke
 A source passes through it once: it is [read](../reading/page_source.py), seen among
 [all others](context.py), set beside what was [measured](../measuring/measure.py), and made into
 typed views of its [rows](row_views.py) and its [head](head.py). The template `page.md.jinja` in the
-folder `templates` makes the document of them.
+folder `templates` makes the document of them. Each room is given what it needs: the notes
+get [claims that were compared](../measuring/claims.py#Claims) and
+[names that lead somewhere](named_links.py#NamesOfPage), and read no source again.
 """
 
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from literate.measuring.claims import Claims
 from literate.page.context import Context
 from literate.page.exhibit import said_once
 from literate.page.head import head_of
 from literate.page.links import folder
 from literate.page.listing import Listing
+from literate.page.named_links import NamesOfPage
 from literate.page.notes import Notes
 from literate.page.recorded import recorded_run
 from literate.page.row_views import rows_of
@@ -61,20 +65,22 @@ def page(source: Source, context: Context, takeaways: Takeaways = NOTHING) -> Pa
     r"""
     ## Write a page
     """
+    # Read.
     read = page_source(source)
+    # Know what others are, and where.
     uri = context.links.uris[source.path]
-    here = folder(uri)
+    taken = taken_from(uri, takeaways, context.links)
+    names = NamesOfPage(context.named_links, source)
+    # Measure.
     measurement = context.measurements.get(source.path)
     run = recorded_run(source, measurement)
-    files: dict[str, str | bytes] = {file.uri: file.text for file in takeaways.files(here)}
-    beside = {"about.json": about(read, measurement), **run.files}
-    files |= {posixpath.join(here, name): text for name, text in beside.items()}
-    taken = taken_from(uri, takeaways, context.links)
-    shows, leads = context.excerpts, context.named_links
-    notes = Notes(read, context.links, context.formulas, measurement, shows, leads)
+    claims = Claims(source, measurement)
     code = Listing(source, context.links, context.references, measurement)
+    # Compose.
+    notes = Notes(read, context.links, context.formulas, claims, context.excerpts, names)
     rows = rows_of(read, context, notes, code, taken)
     head = head_of(read, context, taken, takeaways.edit)
+    # Render.
     markdown = TEMPLATES.get_template("page.md.jinja").render(
         head=head,
         rows=rows,
@@ -82,5 +88,9 @@ def page(source: Source, context: Context, takeaways: Takeaways = NOTHING) -> Pa
         weight_bytes=takeaways.weight_bytes,
         flow=takeaways.flow,
     )
-    problems = (*read.problems, *notes.problems, *head.problems)
+    here = folder(uri)
+    beside = {"about.json": about(read, measurement), **run.files}
+    files: dict[str, str | bytes] = {file.uri: file.text for file in takeaways.files(here)}
+    files |= {posixpath.join(here, name): text for name, text in beside.items()}
+    problems = (*read.problems, *claims.problems, *notes.problems, *head.problems)
     return Page(uri, read.title, read.matter.summary, said_once(markdown), files, problems)

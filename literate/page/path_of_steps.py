@@ -57,7 +57,7 @@ def _losses(listed: list[Item], notes: Notes) -> list[float]:
     r"""
     The loss of each step; none, if the first has no number.
     """
-    path, table, loss = notes.source.path, None, 0.0
+    path, table, loss = notes.path, None, 0.0
     losses: list[float] = []
     for item in listed:
         for target in item.note.parsed.targets:
@@ -122,7 +122,7 @@ def _changes(listed: list[Item], notes: Notes) -> list[Mapping[str, Any]]:
             continue
         lines = programs.program(text) if before is None else programs.difference(before, text)
         added, removed = programs.changed(lines)
-        file = linked(notes.source.path, item.program)[0]
+        file = linked(notes.path, item.program)[0]
         links = notes.links
         inside = posixpath.relpath(file, links.docs)
         changes.append(
@@ -132,7 +132,7 @@ def _changes(listed: list[Item], notes: Notes) -> list[Mapping[str, Any]]:
                 "removed": removed,
                 "code": programs.listing(lines),
                 "name": html.escape(posixpath.basename(file)),
-                "address": html.escape(links.beside(links.uri(notes.source.path), inside)),
+                "address": html.escape(links.beside(links.uri(notes.path), inside)),
             }
         )
         before = text
@@ -143,7 +143,7 @@ def _read(item: Item, notes: Notes) -> str | None:
     r"""
     The text of a program; what is wrong with the link to it is reported.
     """
-    path = notes.source.path
+    path = notes.path
     try:
         notes.links.resolve(path, item.program)
     except UnknownTarget as error:

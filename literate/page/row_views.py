@@ -19,12 +19,13 @@ from literate.page.columns import Beside, bands, is_pictured, is_wide
 from literate.page.context import Context
 from literate.page.differences import Difference
 from literate.page.listing import CodeView, Listing
-from literate.page.notes import Notes, NoteView, headed_by
+from literate.page.notes import Notes, NoteView
 from literate.page.path_of_steps import markdown as with_steps
 from literate.page.steps import PATH
 from literate.page.takeaways import Copies, Taken
 from literate.reading.page_source import PageSource
 from literate.reading.rows import Row
+from literate.reading.titles import RowNote
 
 _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
 
@@ -78,10 +79,32 @@ class Group:
     A class that changes a line of another one is shown as the change, and its own rows inside that.
     """
 
-    row: Row
-    name: str
+    note: RowNote
     difference: Difference | None
-    inside: tuple[Row, ...]
+    inside: tuple[RowNote, ...]
+
+    @property
+    def row(self) -> Row:
+        r"""
+        ### The row itself
+        """
+        return self.note.row
+
+    @property
+    def rows(self) -> list[Row]:
+        r"""
+        ### All its rows
+        """
+        return [self.row, *(one.row for one in self.inside)]
+
+    @property
+    def name(self) -> str:
+        r"""
+        ### The definition whose heading stands in it
+
+        Empty without one.
+        """
+        return self.note.title.name if self.note.title else ""
 
 
 def rows_of(
@@ -93,9 +116,9 @@ def rows_of(
     `taken` has the addresses of the definitions that can be copied.
     """
     groups = list(groups_of(page, context.changes.differences))
-    texts = [_text(group.row, page, notes) for group in groups]
+    texts = [_text(group.note, page, notes) for group in groups]
     inside = [_inside(group, notes) for group in groups]
-    codes = [code.shown([group.row, *group.inside], group.name) for group in groups]
+    codes = [code.shown(group.rows, group.name) for group in groups]
     links, path = context.links, page.source.path
     changes = [
         context.changes.shown(group.difference, path, links) if group.difference else None
@@ -114,25 +137,24 @@ def groups_of(
     r"""
     ## The rows that are shown as one
     """
-    waiting = list(page.rows)
+    waiting = list(page.notes)
     while waiting:
-        row = waiting.pop(0)
-        shown = headed_by(row, page.source)
-        name = shown.name if shown else ""
+        note = waiting.pop(0)
+        name = note.title.name if note.title else ""
         difference = differences.get((page.source.path, name))
-        last = row.documents.last if row.documents and difference else 0
+        last = note.row.documents.last if note.row.documents and difference else 0
         inside = []
-        while waiting and waiting[0].lines[0].number <= last:
+        while waiting and waiting[0].row.lines[0].number <= last:
             inside.append(waiting.pop(0))
-        yield Group(row, name, difference, tuple(inside))
+        yield Group(note, difference, tuple(inside))
 
 
-def _text(row: Row, page: PageSource, notes: Notes) -> NoteView:
+def _text(note: RowNote, page: PageSource, notes: Notes) -> NoteView:
     r"""
     The list of steps of a course stands in the row that introduces the page.
     """
-    is_path = row is page.opening and page.matter.layout == PATH
-    return notes.shown(row, partial(with_steps, notes=notes) if is_path else notes.markdown)
+    is_path = note.row is page.opening and page.matter.layout == PATH
+    return notes.shown(note, partial(with_steps, notes=notes) if is_path else notes.markdown)
 
 
 def _inside(group: Group, notes: Notes) -> tuple[ChangedNote, ...]:
@@ -140,7 +162,8 @@ def _inside(group: Group, notes: Notes) -> tuple[ChangedNote, ...]:
     The notes inside the class of a difference.
     """
     found = []
-    for row in group.inside:
+    for one in group.inside:
+        row = one.row
         text = notes.markdown(row.note, row) if row.note else ""
         if text and group.difference:
             attributes = group.difference.attributes

@@ -12,6 +12,8 @@ summary: A Python file becomes lines, rows and notes; conventions are checked.
 * [page_source](page_source.py): all that a page takes from its source, read once.
 * [plain](plain.py): a note without the marks of Markdown, for programs that read words and not
   pages.
+* [pieces](pieces.py), [titles](titles.py): a note taken apart, and the heading of what it
+  documents.
 * [rules](rules.py): the conventions of a page that can be checked without running it.
 * [count](count.py): how long a page is, and how much of it is explained.
 """

@@ -14,6 +14,7 @@ from literate.problems import Problem
 from literate.reading.front_matter import FrontMatter, of_source, opening, title_of
 from literate.reading.rows import Row, rows
 from literate.reading.source import Source
+from literate.reading.titles import RowNote, row_note
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class PageSource:
     * `matter` is its front matter, and `problems` is what is wrong with that
     * `rows` are its rows, and `opening` is the one that introduces the page, or None; its note
       begins below the front matter
+    * `notes` are those of the rows, each taken apart
     """
 
     source: Source
@@ -32,6 +34,7 @@ class PageSource:
     problems: tuple[Problem, ...]
     rows: tuple[Row, ...]
     opening: Row | None
+    notes: tuple[RowNote, ...]
 
 
 def page_source(source: Source) -> PageSource:
@@ -47,4 +50,5 @@ def _read(source: Source) -> PageSource:
     first = opening(source)
     start = replace(first, note=below) if first else None
     all_rows = tuple(start if start and row is first else row for row in rows(source))
-    return PageSource(source, title, matter, problems, all_rows, start)
+    notes = tuple(row_note(row, source) for row in all_rows)
+    return PageSource(source, title, matter, problems, all_rows, start, notes)

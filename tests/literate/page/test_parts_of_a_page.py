@@ -54,7 +54,7 @@ def test_rows_of_a_changed_class_are_shown_inside_it() -> None:
         ("A", "changed"),
         ("", None),
     ]
-    assert [row.documents.name for row in groups[1].inside if row.documents] == ["A.inside"]
+    assert [row.documents.name for row in groups[1].rows[1:] if row.documents] == ["A.inside"]
     # Without a difference, each row is by itself.
     alone = list(groups_of(read, {}))
     assert [group.name for group in alone] == ["", "A", "A.inside", ""]
