@@ -102,6 +102,10 @@ class MultiHeadAttention(nn.Module):
 
     $$\operatorname{MultiHead} = \operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O$$
 
+    Here $h$ is the number of heads; below, it is the index of one. With $d_k = d_{model} / h$
+    features each, many heads have as many weights and multiplications as one. What grows is the
+    number of scores: each head has its own.
+
     For “sat”, with 8 features and 2 heads:
 
     ```
@@ -111,10 +115,6 @@ class MultiHeadAttention(nn.Module):
     average of the values    0.67 0.24 0.09 0    four others
     side by side             8 numbers, times W^O: 8 numbers
     ```
-
-    Here $h$ is the number of heads; below, it is the index of one. With $d_k = d_{model} / h$
-    features each, many heads have as many weights and multiplications as one. What grows is the
-    number of scores: each head has its own.
 
     [Where the trained model looks in eight characters. A row is a query, a column a key; the first
     head of each layer](../../results/without.json#figures.attention)
