@@ -19,10 +19,10 @@ and have a probability of 0.03 at each letter. Of a hundred texts of 100 letters
 high temperature makes it worse: at 2, the 0.03 of the table below becomes 0.085. Greedy decoding
 has another weakness: it repeats itself.
 
-The filters of this page are in between. Each takes logits, `[batch_size, n_vocab]`, and removes the
-tail: a removed token gets minus infinity, so that its probability is exactly zero, and the softmax
-gives the others a sum of one again. So one filter can follow another. Here are the probabilities
-of a model with five tokens, and what each filter keeps:
+The filters of this page are in between. Each takes logits, `[batch_size, n_vocab]`, and removes
+unlikely tokens: a removed token gets minus infinity, so that its probability is exactly zero, and
+the softmax gives the others a sum of one again. So one filter can follow another. Here are the
+probabilities of a model with five tokens, and what each filter keeps:
 
 | kept by | e | a | o | i | z |
 | --- | --- | --- | --- | --- | --- |
