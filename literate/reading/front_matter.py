@@ -66,7 +66,8 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
             return FrontMatter(title, summary), _below_title(note), ()
         sentence = (
             "the module's docstring begins with neither front matter nor a heading; "
-            "write `title:` and `summary:` between two lines of `---`."
+            "write `# Title`, underline a title as for Sphinx, or write `title:` and `summary:` "
+            "between two lines of `---`."
         )
         return FrontMatter(), note, (Problem(path, note.first, sentence, UNTITLED),)
     closing = next(
