@@ -240,18 +240,18 @@ class Notes:
                 "with it, and a formula in a line stands between single dollars."
             )
             self.report(line, sentence)
-        pieces = []
+        written = []
         for before, shown, target in resolved(span, self.path, self.links, self.report):
             if target is None:
-                pieces += [self._escape(before), shown]
+                written += [self._escape(before), shown]
                 continue
             if target.is_image and shown.startswith(("http:", "https:")):
                 sentence = f"the picture `{shown}` is on another machine; put it into the docs."
                 self.report(span.line + span.text.count("\n", 0, target.start), sentence)
             # The marks between the words and the target stay as they are.
             words = len(before) - (target.start - target.closing)
-            pieces += [self._escape(before[:words]), before[words:], shown.translate(_IN_ADDRESS)]
-        return "".join(pieces)
+            written += [self._escape(before[:words]), before[words:], shown.translate(_IN_ADDRESS)]
+        return "".join(written)
 
     def _escape(self, text: str) -> str:
         r"""
