@@ -14,9 +14,8 @@ import re
 import unicodedata
 
 from literate.page.templates import CODE
+from literate.reading.notes import MARKS
 
-# What Markdown would read as its own marks.
-MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "\\`*_[]~^:@|"})
 # What is not seen, but changes what is seen: controls, and marks that turn the direction of text.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"

@@ -16,9 +16,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from literate.page.escaping import MARKS
 from literate.page.katex import program
 from literate.problems import LiterateError, Problem
+from literate.reading.notes import MARKS
 
 _SCRIPT = Path(__file__).parent / "formulas.js"
 _TAG = re.compile(r"(<[^>]*>)")

@@ -18,8 +18,9 @@ from pygments.lexers.special import TextLexer
 from pygments.token import STANDARD_TYPES, _TokenType
 from pygments.util import ClassNotFound
 
-from literate.page.escaping import MARKS, visible
+from literate.page.escaping import visible
 from literate.page.templates import CODE
+from literate.reading.notes import MARKS
 from literate.reading.source import Source
 
 PLAIN = ("n", "o", "p", "w", "")

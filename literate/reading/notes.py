@@ -34,6 +34,9 @@ Kind = Literal["text", "code", "fence", "inline", "display"]
 # An anchor of the author's own, the one piece of HTML that a note can hold.
 ANCHOR = re.compile(r'<a id="([A-Za-z][\w.-]*)"></a>')
 
+# What Markdown would read as its own marks.
+MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "\\`*_[]~^:@|"})
+
 # What the parser calls our kinds of spans.
 _KINDS: dict[str, Kind] = {
     "code_block": "fence",
