@@ -128,15 +128,15 @@ def false_alarms(right: Told) -> list[str]:
     return [one["test"] for one in right.get("said", []) if one["fails"]]
 
 
-def every_case() -> tuple[list[Case], dict[str, int]]:
-    r"""All rows, and what the operators of defaultplusplus do, if it's there."""
+def every_case(rows: Sequence[str]) -> tuple[list[Case], dict[str, int]]:
+    r"""Rows of some kinds, and what the operators of defaultplusplus do, if it's there."""
     found = [*exhibits.cases(), *issues.cases()]
-    if not there("defaultplusplus"):
-        return found, {"operators": 0, "nothing": 0, "no_target": 0}
+    if "operators" not in rows or not there("defaultplusplus"):
+        return [one for one in found if f"{one.kind}s" in rows], {}
     with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         more, counts = operators.cases()
-    return [*found, *more], counts
+    return [one for one in [*found, *more] if f"{one.kind}s" in rows], counts
 
 
 def there(tool: str) -> bool:
@@ -165,6 +165,7 @@ class Asked:
         """
         self.version, self.limit = version, limit
         self.kept = Kept(folder) if folder else None
+        self.seconds = 0.0
 
     def key(self, tool: str, name: str) -> Told:
         r"""All that makes a difference."""
@@ -182,6 +183,7 @@ class Asked:
             found = alone(tool, case, side, self.limit)
             if self.kept:
                 self.kept.put(name, key, found)
+        self.seconds += found.get("seconds", 0.0)
         return found
 
 
@@ -242,10 +244,7 @@ def of_a_tool(tool: str, rows: Sequence[Told], version: str) -> Told:
 def report(rows: Sequence[Told], tools: Sequence[str], counts: Told, packages: Path) -> Told:
     r"""What becomes of them."""
     known = versions(packages)
-    kinds = {"exhibits": "exhibit", "reports": "report", "operators": "operator"}
-    of_kind = {
-        name: [row for row in rows if row["case"].kind == kind] for name, kind in kinds.items()
-    }
+    of_kind = {kind: [row for row in rows if f"{row['case'].kind}s" == kind] for kind in KINDS}
     short = {tool: tool.replace("-", "_") for tool in tools}
     columns = [
         {"name": "mistake", "title": "Mistake"},
@@ -279,10 +278,8 @@ def report(rows: Sequence[Told], tools: Sequence[str], counts: Told, packages: P
     return {
         "values": {
             "rows": len(rows),
-            **{name: len(some) for name, some in of_kind.items()},
-            "operators_of_all": counts["operators"],
-            "operators_without_effect": counts["nothing"],
-            "operators_without_target": counts["no_target"],
+            **{name: len(some) for name, some in of_kind.items() if some},
+            **({"of_the_operators": counts} if counts else {}),
             **{
                 name: {short[one["tool"]]: {k: one[k] for k in NUMBERS} for one in some}
                 for name, some in ((f"of_{key}", some) for key, some in summary.items())
@@ -318,6 +315,7 @@ def report(rows: Sequence[Told], tools: Sequence[str], counts: Told, packages: P
     }
 
 
+KINDS = ["exhibits", "reports", "operators"]
 NUMBERS = ("asked", "any", "named", "right", "alarms", "seconds")
 RECORDED = "benchmarks.wrong_lines:examine"
 ALSO = (every_case, report)
@@ -329,6 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--packages", type=Path, metavar="FOLDER", help="where the tools are")
+    parser.add_argument("--rows", nargs="+", choices=KINDS, default=KINDS, help="some kinds alone")
     parser.add_argument("--small", action="store_true", help="two rows; nothing is written")
     parser.add_argument("--only", metavar="WORDS", help="rows with these words; nothing is written")
     parser.add_argument("--said", action="store_true", help="print what the tools say")
@@ -342,18 +341,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for tool in TOOLS:
         if tool not in tools:
             print(f"{tool} isn't there, or lacks a package that it needs: its column is left out")
-    begun = time.monotonic()
     with accounted(RECORDED) as sources:
-        cases, counts = every_case()
+        cases, counts = every_case(given.rows)
         if given.small:
             cases = [exhibits.cases()[5], *cases[-1:]]
         if given.only:
             cases = [one for one in cases if given.only in one.name]
         # What children would import each is imported once.
-        for tool in tools:
-            __import__(MODULES[tool])
+        for name in ("torch._dynamo", *(MODULES[tool] for tool in tools)):
+            __import__(name)
         kept = None if given.small else ROOT / "runs" / "wrong_lines"
-        rows = examine(cases, tools, Asked(versions(folder), LIMIT, kept))
+        asked = Asked(versions(folder), LIMIT, kept)
+        rows = examine(cases, tools, asked)
     if given.said:
         for row in rows:
             for tool, said in row["said"].items():
@@ -361,6 +360,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     print(row["case"].name, tool, one, sep=" | ")
             print(row["case"].name, row["alarms"], row["why"])
     found = report(rows, tools, counts, folder)
+    some = "" if given.rows == KINDS else f" --rows {' '.join(given.rows)}"
     if given.small or given.only is not None:
         return 0
     lacking = {why for row in rows for why in row["why"].values() if why.startswith(LACKS)}
@@ -371,10 +371,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     write(
         "wrong_lines",
         title="Wrong lines, and who finds them",
-        command="python -m benchmarks wrong_lines --packages FOLDER",
+        command=f"python -m benchmarks wrong_lines --packages FOLDER{some}",
         of=RECORDED,
         sources=sources,
-        seconds=time.monotonic() - begun,
+        seconds=asked.seconds,
         **found,
     )
     return 0

@@ -337,7 +337,9 @@ def defaultplusplus(subject: Subject) -> list[Said]:
     told = load_pretrained("decoder").predict(encoded).to_dict()
     if not told["is_faulty"]:
         return []
-    return [Said("diagnosis", True, f"{told['category']}: {told['root_cause']}")]
+    # Another diagnosis than that of the right model is something else that it says.
+    diagnosis = f"{told['category']}: {told['root_cause']}"
+    return [Said(diagnosis, True, diagnosis)]
 
 
 TOOLS: dict[str, Callable[[Subject], list[Said]]] = {
