@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from labml_nn.quantisation.gptq import gptq_weights
 from labml_nn.quantisation.groups import round_weights, to_four_bits
 from labml_nn.training.data import RandomWindows, prepare
+from labml_nn.training.device import choose_device
 from labml_nn.training.loop import adamw, evaluate
 from labml_nn.training.run import Run
 from labml_nn.training.sampling import write
@@ -61,8 +62,9 @@ def notebook(
     # With it comes its [run](../training/run.py). To start from scratch, run this cell again.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
+    device = choose_device()
     torch.manual_seed(seed)
-    model = AutoregressiveTransformer(len(tokenizer), 128, 4, 4, 512, seq_len)
+    model = AutoregressiveTransformer(len(tokenizer), 128, 4, 4, 512, seq_len).to(device)
     batches = RandomWindows(training, seq_len, 12, seed)
     run = Run(model, batches.at, [adamw(model)], keep_in=keep_in)
 
@@ -75,7 +77,7 @@ def notebook(
     # ### Fewer bits
     # GPTQ looks at the inputs of each layer, in 64 windows of the training text.
     # The validation text stays unseen.
-    calibration, _ = RandomWindows(training, seq_len, 64, seed).at(0)
+    calibration = RandomWindows(training, seq_len, 64, seed).at(0)[0].to(device)
 
     # Each changes a model in place.
     methods = {
