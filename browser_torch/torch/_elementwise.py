@@ -33,7 +33,7 @@ from torch._raw import (
 )
 from torch._shapes import Shape
 from torch._tape import NUMBER, Mode, needs_record, record, record_result, record_view
-from torch._tensor import Tensor, alias_of, method, new
+from torch._tensor import Tensor, alias_of, method, unfilled
 
 Number = int | float | complex
 
@@ -507,7 +507,7 @@ def gelu(input: Tensor) -> Tensor:
     own = alias_of(input)
     if input.dtype is not float32 or not needs_record((input,)) or not own.is_contiguous():
         return record(unary(Unary.GELU, own), (input,), _gelu_back(input, None), "Gelu", (input,))
-    out, slope = new(own.shape, float32), new(own.shape, float32)
+    out, slope = unfilled(own.shape, float32), unfilled(own.shape, float32)
     run(Operation.GELU_AND_SLOPE, (), out, slope, own)
     return record(out, (input,), _gelu_back(input, slope), "Gelu", (input,))
 

@@ -19,7 +19,7 @@ from torch._raw import (
 )
 from torch._shapes import Shape, as_int, broadcast, expanded_strides, wrap_axis
 from torch._tape import Mode, check_in_place, overwrite, record, record_view
-from torch._tensor import Tensor, alias_of, method, new, view_of
+from torch._tensor import Tensor, alias_of, method, new, unfilled, view_of
 
 READ, WRITE, ACCUMULATE = range(3)
 
@@ -626,7 +626,7 @@ def embedding(
     if len(weight.shape) != 2:
         raise RuntimeError("'weight' must be 2-D")
     index = contiguous(cast(alias_of(input), int64))
-    out = new((*index.shape, weight.shape[1]), weight.dtype)
+    out = unfilled((*index.shape, weight.shape[1]), weight.dtype)
     try:
         run(Operation.INDEX, (READ,), out, weight, index)
         if index.numel() and bool(binary(Binary.LESS, index, 0).any()):

@@ -10,7 +10,7 @@ from torch._memory import Operation, run
 from torch._raw import contiguous, copy_into, numbers
 from torch._shapes import Size, broadcast, contiguous_strides, shape_of_arguments, wrap_axis
 from torch._tape import record
-from torch._tensor import Tensor, method, new, view_of
+from torch._tensor import Tensor, method, new, unfilled, view_of
 
 
 def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
@@ -40,7 +40,7 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     for place, one in enumerate(parts):
         _check_joined(first, one, axis, place)
     sizes = [one.shape[axis] for one in parts]
-    out = new((*first.shape[:axis], sum(sizes), *first.shape[axis + 1 :]), d)
+    out = unfilled((*first.shape[:axis], sum(sizes), *first.shape[axis + 1 :]), d)
     start = 0
     for one, size in zip(parts, sizes, strict=True):
         copy_into(view_of(out, one.shape, out._strides, start * out._strides[axis]), one)

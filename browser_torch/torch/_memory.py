@@ -64,16 +64,62 @@ class IndexOutOfRange(Exception):
         self.which, self.index = which, index
 
 
+class _Freed:
+    r"""Memory of tensors that are gone, kept for new ones of the same size.
+
+    The results of a training step have the sizes of those of the step before. New memory must be
+    filled with zeros, and the system gives it page by page.
+    """
+
+    # What is kept at most, in words; a smaller piece is as fast made anew.
+    MOST, LEAST = 2**23, 2**8
+
+    def __init__(self) -> None:
+        self.pieces: dict[int, list[array[int]]] = {}
+        self.words = 0
+
+    def keep(self, words: "array[int]") -> None:
+        r"""Takes memory that nobody looks at any more."""
+        count = len(words)
+        if count < self.LEAST or count > self.MOST:
+            return
+        if self.words + count > self.MOST:
+            # Sizes that nobody asks for any more would fill it.
+            self.pieces.clear()
+            self.words = 0
+        self.pieces.setdefault(count, []).append(words)
+        self.words += count
+
+    def take(self, count: int) -> "array[int] | None":
+        r"""Memory of so many words, with what was left in it; None if there is none."""
+        pieces = self.pieces.get(count)
+        if not pieces:
+            return None
+        self.words -= count
+        return pieces.pop()
+
+
+_freed = _Freed()
+
+
 class Storage:
-    r"""A piece of memory, whose address never changes."""
+    r"""A piece of memory, whose address never changes; full of zeros, if it is to be `clear`."""
 
     __slots__ = ("words", "address", "n_bytes")
 
-    def __init__(self, n_bytes: int) -> None:
+    def __init__(self, n_bytes: int, clear: bool = True) -> None:
+        # For `__del__`, if there is no memory left for what follows.
+        self.words = _ZERO
         # At least one word, so that even an empty tensor has an address.
-        self.words = _ZERO * ((n_bytes + 7) // 8 or 1)
+        count = (n_bytes + 7) // 8 or 1
+        words = None if clear else _freed.take(count)
+        self.words = _ZERO * count if words is None else words
         self.address = self.words.buffer_info()[0]
         self.n_bytes = n_bytes
+
+    # As a default, since the module may be gone when the program ends.
+    def __del__(self, keep: Any = _freed.keep) -> None:
+        keep(self.words)
 
     def bytes(self) -> memoryview:
         r"""The memory itself, to read and to write."""
@@ -91,10 +137,13 @@ def _packer(length: int) -> Any:
 
 
 def run(operation: int, numbers: tuple[int, ...], *tensors: Any) -> None:
-    r"""Calls a kernel. A tensor is described by its `_where`, a tuple of numbers."""
+    r"""Calls a kernel with numbers and tensors, all in one row of integers."""
     row = [0, operation, len(numbers), len(tensors), *numbers]
     for tensor in tensors:
-        row += tensor._where
+        storage, shape = tensor._storage, tensor.shape
+        row += storage.address, storage.n_bytes, tensor.dtype.code, tensor._offset, len(shape)
+        row += shape
+        row += tensor._strides
     length = row[0] = len(row)
     _packer(length)(_ROW, 0, *row)
     status = _run(_ROW_ADDRESS)

@@ -28,7 +28,7 @@ from torch._shapes import (
     strides_of_result,
     wrap_axes,
 )
-from torch._tensor import Tensor, new, view_of
+from torch._tensor import Tensor, new, unfilled, view_of
 
 
 class Unary(IntEnum):
@@ -199,14 +199,14 @@ def contiguous(tensor: Tensor) -> Tensor:
 
 def contiguous_copy(tensor: Tensor) -> Tensor:
     r"""A copy whose elements follow each other."""
-    out = new(tensor.shape, tensor.dtype)
+    out = unfilled(tensor.shape, tensor.dtype)
     run(Operation.COPY, (), out, tensor)
     return out
 
 
 def dense_copy(tensor: Tensor, d: dtype) -> Tensor:
     r"""A copy of a type, with the axes in the order that they have in memory."""
-    out = new(tensor.shape, d, strides_of_result(tensor.shape, tensor._strides))
+    out = unfilled(tensor.shape, d, strides_of_result(tensor.shape, tensor._strides))
     run(Operation.COPY, (), out, tensor)
     return out
 
@@ -248,7 +248,7 @@ def unary(operation: int, a: Tensor) -> Tensor:
     elif d.work is not d:
         a = cast(a, d.work)
     strides = strides_of_result(a.shape, a._strides)
-    out = new(a.shape, bool_ if operation in _GIVES_BOOL else a.dtype, strides)
+    out = unfilled(a.shape, bool_ if operation in _GIVES_BOOL else a.dtype, strides)
     run(Operation.UNARY, (operation,), out, a)
     if operation in _GIVES_BOOL or operation not in _INTEGRAL_UNARY and d.kind < FLOATING:
         return out
@@ -273,7 +273,7 @@ def binary(operation: int, a: Any, b: Any, d: dtype | None = None) -> Tensor:
         expanded_strides(a.shape, a._strides, shape),
         expanded_strides(b.shape, b._strides, shape),
     )
-    out = new(shape, bool_ if operation in _COMPARES else work, strides)
+    out = unfilled(shape, bool_ if operation in _COMPARES else work, strides)
     run(Operation.BINARY, (operation,), out, a, b)
     return out if operation in _COMPARES or work is d else cast(out, d if d is not bool_ else work)
 
@@ -324,7 +324,7 @@ def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
         shape,
         *(expanded_strides(one.shape, one._strides, shape) for one in (condition, a, b)),
     )
-    out = new(shape, a.dtype, strides)
+    out = unfilled(shape, a.dtype, strides)
     run(Operation.WHERE, (), out, condition, a, b)
     return out
 
@@ -422,7 +422,7 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     a, b = cast(a, work), cast(b, work)
     lead = broadcast(a.shape[:-2], b.shape[:-2])
     m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
-    out = new((*lead, m, n), work)
+    out = unfilled((*lead, m, n), work)
     run(Operation.MATMUL, (), out, _with_lead(a, lead), _with_lead(b, lead), _columns(k))
     return cast(out, d)
 

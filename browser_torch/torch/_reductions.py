@@ -13,7 +13,7 @@ from torch._raw import Binary, Reduction, Unary, binary, cast, filled, reduce, s
 from torch._raw import where as raw_where
 from torch._shapes import wrap_axes, wrap_axis
 from torch._tape import record, record_result
-from torch._tensor import Tensor, alias_of, in_words_of_numpy, method, new
+from torch._tensor import Tensor, alias_of, in_words_of_numpy, method, new, unfilled
 
 
 def restore_axes(reduced: Tensor, dims: Any, axes: int, keepdim: bool) -> Tensor:
@@ -523,7 +523,7 @@ def _soft(name: str, logarithm: int) -> Callable[..., Tensor]:
         source = alias_of(source) if source.is_contiguous() else source.contiguous()
         if not input.shape:
             source = source.view(1)
-        out = new(source.shape, d.work)
+        out = unfilled(source.shape, d.work)
         run(Operation.SOFTMAX, (logarithm, axis), out, source)
 
         def backward(gradient: Tensor, y: Tensor) -> tuple[Tensor]:
@@ -535,7 +535,7 @@ def _soft(name: str, logarithm: int) -> Callable[..., Tensor]:
                 return (y * (gradient - (gradient * y).sum(axis, keepdim=True)),)
             shape = y.shape or (1,)
             y, gradient = y.contiguous().view(shape), gradient.contiguous().view(shape)
-            back = new(shape, d)
+            back = unfilled(shape, d)
             run(Operation.SOFTMAX_BACKWARD, (logarithm, axis), back, y, gradient)
             return (back.view(input.shape),)
 

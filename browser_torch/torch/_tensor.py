@@ -70,20 +70,6 @@ class Tensor:
         share_memory(self, made)
 
     @property
-    def _where(self) -> tuple[int, ...]:
-        r"""The tensor as a kernel takes it."""
-        storage, shape = self._storage, self.shape
-        return (
-            storage.address,
-            storage.n_bytes,
-            self.dtype.code,
-            self._offset,
-            len(shape),
-            *shape,
-            *self._strides,
-        )
-
-    @property
     def device(self) -> device:
         r"""Always the CPU."""
         return cpu
@@ -243,25 +229,30 @@ def in_words_of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
     return either
 
 
-def new(shape: Shape, d: dtype, strides: Shape | None = None) -> Tensor:
-    r"""A tensor with memory of its own, full of zeros."""
+def new(shape: Shape, d: dtype, strides: Shape | None = None, clear: bool = True) -> Tensor:
+    r"""A tensor with memory of its own, full of zeros if it is to be `clear`."""
+    n_bytes = math.prod(shape) * d.itemsize
     if min(shape, default=0) < 0:
         negative = next(size for size in shape if size < 0)
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {negative}: {list(shape)}"
         )
-    tensor = Tensor.__new__(Tensor)
-    n_bytes = math.prod(shape) * d.itemsize
     if n_bytes > 2**31:
         raise RuntimeError(
             f"[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you "
             f"tried to allocate {n_bytes} bytes"
         )
-    tensor._storage = Storage(n_bytes)
+    tensor = Tensor.__new__(Tensor)
+    tensor._storage = Storage(n_bytes, clear)
     tensor._offset, tensor.shape, tensor.dtype = 0, Size(shape), d
     tensor._strides = contiguous_strides(shape) if strides is None else strides
     tensor._counter = Counter()
     return tensor
+
+
+def unfilled(shape: Shape, d: dtype, strides: Shape | None = None) -> Tensor:
+    r"""The same for a result: a kernel must write each of its elements before one is read."""
+    return new(shape, d, strides, clear=False)
 
 
 def view_of(source: Tensor, shape: Shape, strides: Shape, offset: int) -> Tensor:

@@ -10,7 +10,7 @@ from torch._memory import Operation, bits, run
 from torch._raw import Binary, Reduction, binary, binary_into, contiguous, reduce
 from torch._shapes import contiguous_strides
 from torch._tape import Mode, record, record_result
-from torch._tensor import Tensor, alias_of, new, view_of
+from torch._tensor import Tensor, alias_of, unfilled, view_of
 from torch.nn._windows import pad
 
 
@@ -30,9 +30,9 @@ def _normalised(
     def flat(one: Tensor) -> Tensor:
         return view_of(one, (rows, length), (length, 1), one._offset)
 
-    out = new(input.shape, d)
-    mean = new((rows,), d)
-    factor = new((rows,), d)
+    out = unfilled(input.shape, d)
+    mean = unfilled((rows,), d)
+    factor = unfilled((rows,), d)
     numbers = (bits(float(eps)), centred)
     run(Operation.NORMALISE, numbers, flat(out), flat(source), mean, factor)
     if weight is not None:
@@ -42,7 +42,7 @@ def _normalised(
         if Mode.grad:
             return (_normalised_slowly(gradient, y, factor, length, centred),)
         gradient = contiguous(gradient)
-        back = new(input.shape, d)
+        back = unfilled(input.shape, d)
         run(Operation.NORMALISE_BACKWARD, (centred,), flat(back), flat(y), flat(gradient), factor)
         return (back,)
 
@@ -83,7 +83,7 @@ def _scaled_and_shifted(
             of_bias = reduce(Reduction.SUM, gradient, 0).view(width)
         if input.requires_grad:
             scaled = binary(Binary.MULTIPLY, gradient, flat_weight)
-            of_input = new((rows, length), y.dtype)
+            of_input = unfilled((rows, length), y.dtype)
             numbers = (centred,)
             run(Operation.NORMALISE_BACKWARD, numbers, of_input, wide, scaled, factor)
             of_input = view_of(of_input, input.shape, contiguous_strides(input.shape), 0)
