@@ -203,6 +203,22 @@ def example(
     each other. What both do change is what is computed: only then does each dialogue get the
     numbers that it would get alone.
 
+    ### Where the mask matters
+
+    Take a task in which texts contradict each other. A text tells numbers of names, “b3”, and asks
+    for them, “b?”; if it hasn't told a name, the right answer is “none”. Two such texts share a
+    window, and the second one asks for a name that only the first has told. A model that was
+    trained as on this page answers
+    [1.00](../../results/packing.json#tables.ways.as%20on%20the%20page.beside) of these questions
+    right. Give the same weights a plain causal mask, and positions that run on, and only
+    [0.03](../../results/packing.json#tables.ways.as%20on%20the%20page.plain) are right. Our guess
+    is that they take the number from the other text. A model that is trained without mask and
+    restart mostly learns to tell the texts apart by itself: it gets
+    [0.96](../../results/packing.json#tables.ways.neither%20mask%20nor%20restart.beside) of them.
+
+    [Questions for a name that only the text beside it has told; means of three seeds, 400
+    steps](../../results/packing.json#tables.ways)
+
     Left out: finding the dialogues that fill a window best, and kernels that skip what the mask
     hides instead of computing it ([FlexAttention](../transformers/memory/flex.py) can).
 
