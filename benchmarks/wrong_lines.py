@@ -113,8 +113,13 @@ def grade(case: Case, right: Told, wrong: Told) -> str:
     """
     if "not_asked" in wrong or "not_asked" in right:
         return NOT_ASKED
-    known = {one["test"] for one in right["said"]}
-    new = [" ".join(one["sentence"].split()) for one in wrong["said"] if one["test"] not in known]
+    # A test that only makes a remark of the right one, and fails here, says something new.
+    known = {(one["test"], one["fails"]) for one in right["said"]}
+    new = [
+        " ".join(one["sentence"].split())
+        for one in wrong["said"]
+        if (one["test"], one["fails"]) not in known
+    ]
     if not new:
         return MISSED
     words = words_of(case)

@@ -178,6 +178,8 @@ def test_who_lists_what_may_be_wrong_has_not_named_it(sentence: str, grade: str)
 def test_what_is_said_of_the_right_one_too_is_no_finding() -> None:
     always = Said("a", True, "the mask is not used")
     assert wrong_lines.grade(MASKED, seen(always), seen(always)) == "–"
+    remark = Said("a", False, "it can be meant")
+    assert wrong_lines.grade(MASKED, seen(remark), seen(always)) == "named"
     assert wrong_lines.grade(MASKED, seen(), {"not_asked": "why"}) == "not asked"
     assert wrong_lines.false_alarms(seen(always, Said("b", False, "can be meant"))) == ["a"]
 

@@ -68,7 +68,8 @@ The tests:
 16. [Leaks that a short text doesn't show](published_leaks.py), three of them published.
 17. [How a mistake is named](attention_tests.py), in an attention.
 18. [A census](../../../docs/census.md): what the tests say about models that people run.
-19. [The package](../../../wrongline/__init__.py) with all tests, each on a page: of an
+19. [Who finds which wrong line](../../../docs/wrong_lines.md): these mistakes before other tools.
+20. [The package](../../../wrongline/__init__.py) with all tests, each on a page: of an
     [attention](../../../wrongline/attention_tests.py), by its
     [properties](../../../wrongline/properties.py) and by a
     [comparison](../../../wrongline/comparison.py); of a [whole
