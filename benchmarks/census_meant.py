@@ -30,7 +30,7 @@ MEANT: dict[str, str] = {
     "nemotron_h": STEP,
     "moshi": "no: the cache has a window, and the model without a cache has none",
     "prophetnet": "no: relative positions are read in another order of axes than they are written",
-    "recurrent_gemma": STATE_PADDED,
+    "recurrent_gemma": f"{STATE_PADDED}; several new tokens miss what the convolution has kept",
     "reformer": "yes: which keys share a chunk depends on how all tokens of the text are sorted",
     "rwkv": f"{STATE_PADDED}; with one token in each of several sequences, they are mixed",
 }
@@ -46,6 +46,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "moshi": ("moshi",),
     "prophetnet": ("prophetnet",),
     "recurrent_gemma": ("recurrent_gemma",),
+    "recurrent_gemma_cache": ("recurrent_gemma",),
     "reformer": ("reformer",),
     "rwkv": ("rwkv",),
 }
