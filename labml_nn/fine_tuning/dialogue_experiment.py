@@ -37,7 +37,6 @@ from labml_nn.fine_tuning.facts import (
 )
 from labml_nn.fine_tuning.packing import PackedTransformer, answer, pack
 from labml_nn.training.data import RandomWindows
-from labml_nn.training.device import choose_device
 from labml_nn.training.loop import adamw
 from labml_nn.training.run import Run
 from labml_nn.training.sampling import Choose, greedy, write
@@ -149,7 +148,7 @@ def notebook(
     tokenizer = ChatTokenizer(text)
     print(text[:400])
     torch.manual_seed(seed)
-    reader = small_model(tokenizer).to(choose_device())
+    reader = small_model(tokenizer)
     texts = text_batches(tokenizer.encode(text), seed)
     reading = Run(reader, texts, [adamw(reader)], name="reading", keep_in=keep_in)
 
