@@ -40,7 +40,7 @@ from literate.problems import LiterateError, Problem
 from literate.python.scopes import bindings
 from literate.settings import Settings
 from literate.takeaway import look_inside
-from literate.takeaway.notebook_cells import FIELDS, Cell, code_cell, text_cell
+from literate.takeaway.notebook_cells import FIELDS, HIDDEN, Cell, code_cell, text_cell
 from literate.takeaway.snippet import without
 
 
@@ -76,9 +76,12 @@ class Look:
 
     def cells(self) -> Iterator[Cell]:
         r"""
-        ### Its two cells
+        ### Its cells
+
+        What draws is folded.
         """
         yield text_cell(f"## {self.title}\n\n{self.about.strip()}")
+        yield code_cell(f"#@title Draws what lines make\n{helper()}", HIDDEN)
         form = [
             f'{name} = {_said(value)}  #@param {{type:"{FIELDS[type(value)]}"}}'
             for name, value in self.knobs.items()

@@ -66,6 +66,7 @@ BROUGHT = (
     "judge_line",
     "ENDED_CELLS",
     "note_end",
+    "watch_cells",
     "is_of_the_last_run",
     "tensors_of_lines",
     "as_squares",
@@ -129,8 +130,6 @@ def script(
     cells = [*page.introduction(requirements.said(settings, source.path, packages.values()))]
     holes = exercises.exercises(settings, source.path)
     set_up = len(cells)
-    if look:
-        cells.append(code_cell(f"#@title Draws what lines make\n{looks.helper()}", HIDDEN))
     imports = import_lines(needed.imports, needed.lazy_annotations).rstrip("\n")
     if imports:
         cells.append(code_cell(imports))
@@ -148,8 +147,12 @@ def script(
     cells += page.definitions(own[place:])
     sections = page.sections(plan.example)
     cells += page.example(plan.example)
-    cells += exercises.cells(plan.own, holes, source.path)
-    cells += assembly.cells(plan.own, settings, source.path)
+    asked = [
+        *exercises.cells(plan.own, holes, source.path),
+        *assembly.cells(plan.own, settings, source.path),
+    ]
+    if asked:
+        cells += [_helper("judge.py.jinja", judge_runs=exercises.judge_runs()), *asked]
     if plan.after:
         about = (
             "## What the rest builds on\n\nIts code is folded below. Its notes are on these pages:"
@@ -160,9 +163,7 @@ def script(
     cells += page.text_cells(sections)
     cells += page.named()
     made = made_in(cells[set_up:])
-    shows = plan.example is not None
-    judges = bool(holes or exercises.to_assemble(settings, source.path))
-    cells.insert(set_up, _set_up(packages, shows, judges, plan.on_gpu, made))
+    cells.insert(set_up, _set_up(packages, plan.on_gpu, made))
     return notebook_cells.script(cells, addresses.told, plan.on_gpu)
 
 
@@ -450,6 +451,7 @@ class _Page:
         if piece is not None:
             yield from self.text_cells(self._in_two(piece)[0])
             yield self.definition(piece)
+            yield _helper("show_shapes.py.jinja")
             yield code_cell(f"show_shapes({EXAMPLE})")
 
     def sections(self, piece: Piece | None) -> str:
@@ -534,25 +536,22 @@ def made_in(cells: Iterable[Cell]) -> dict[str, str]:
     return {section: " ".join(names) for section, names in found.items()}
 
 
-def _set_up(
-    packages: Mapping[str, str],
-    shows_shapes: bool,
-    judges: bool,
-    on_gpu: bool,
-    made: Mapping[str, str],
-) -> Cell:
+def _set_up(packages: Mapping[str, str], on_gpu: bool, made: Mapping[str, str]) -> Cell:
     r"""
-    The first code of a notebook: it looks at the machine, and brings what shows the shapes of an
-    example and what judges exercises. Who comes to a cell too early is told what it needs.
+    The first code of a notebook: it looks at the machine. Who comes to a cell too early is told
+    what it needs.
     """
-    needed = json.dumps(packages)
-    template = TEMPLATES.get_template("set_up.py.jinja")
-    text = template.render(
-        needed=needed,
+    return _helper(
+        "set_up.py.jinja",
+        needed=json.dumps(packages),
         sections=json.dumps(made, ensure_ascii=False),
-        shows_shapes=shows_shapes,
-        judges=judges,
-        judge_runs=exercises.judge_runs(),
         on_gpu=on_gpu,
     )
-    return code_cell(text, HIDDEN)
+
+
+def _helper(template: str, **given: object) -> Cell:
+    r"""
+    A folded cell that stands right before the cells that need it. Where nothing folds, as on
+    GitHub, a reader comes to the lesson first.
+    """
+    return code_cell(TEMPLATES.get_template(template).render(**given), HIDDEN)

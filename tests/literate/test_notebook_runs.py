@@ -27,6 +27,9 @@ from tests.literate.projects import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
 
+# The folded cells that every notebook brings.
+HELPERS = ("#@title Set-up", "#@title Shows the shapes", "#@title Judges the exercises")
+
 Run = Callable[[str, Mapping[str, object]], NotebookNode]
 WHERE = """
 from importlib.util import find_spec
@@ -153,7 +156,7 @@ def check_that_it_shows_a_picture_and_a_loss_and_can_be_read(
     hidden = [cell.source for cell in code if "source_hidden" in cell.metadata.get("jupyter", {})]
     # The set-up, and what a run needs, is the same in all of them, and is no part of what a
     # notebook is about.
-    same = [one for one in hidden if OF_A_RUN.match(one) or one.startswith("#@title Set-up")]
+    same = [one for one in hidden if OF_A_RUN.match(one) or one.startswith(HELPERS)]
     hidden = [source for source in hidden if source not in same]
     ours = {line.strip() for source in same for line in source.splitlines()}
     lines = [line for line in lines if line not in ours]

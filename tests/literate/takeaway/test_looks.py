@@ -62,7 +62,8 @@ def test_the_cell_stands_after_the_last_definition_that_it_uses(tmp_path: Path) 
     sources = [one.source for one in cells(tmp_path)]
     at = sources.index("## See it doubled\n\nWhy?")
     assert sources[at - 1].startswith("def double")
-    assert sources[at + 1] == (
+    assert sources[at + 1].startswith("#@title Draws what lines make\ndef ")
+    assert sources[at + 2] == (
         'sentence = "to \\"be\\""  #@param {type:"string"}\n'
         'width = 3  #@param {type:"integer"}\n'
         'size = 0.5  #@param {type:"number"}\n'
@@ -70,7 +71,7 @@ def test_the_cell_stands_after_the_last_definition_that_it_uses(tmp_path: Path) 
         "words = sentence.split()\n"
         "look_inside(double, lambda: double(size * torch.ones(width)), words)"
     )
-    assert sources[at + 2].startswith("def triple")
+    assert sources[at + 3].startswith("def triple")
     assert any('"matplotlib": "matplotlib"' in one for one in sources)
 
 

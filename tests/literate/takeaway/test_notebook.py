@@ -402,14 +402,11 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
     results = files.read(repository, settings.results)
     built = build_all(sources, folder, settings, results=results)
     assert stale(built, folder) == []
-    template = TEMPLATES.get_template("set_up.py.jinja")
-    always = {"needed": {}, "sections": {}, "shows_shapes": True, "judge_runs": judge_runs()}
-    originals = {
-        one
-        for on_gpu in (True, False)
-        for judges in (True, False)
-        for one in definitions(template.render(on_gpu=on_gpu, judges=judges, **always))
-    }
+    given = {"needed": {}, "sections": {}, "on_gpu": False, "judge_runs": judge_runs()}
+    brought = ("set_up.py.jinja", "show_shapes.py.jinja", "judge.py.jinja")
+    helpers = [TEMPLATES.get_template(name).render(**given) for name in brought]
+    with_gpu = TEMPLATES.get_template(brought[0]).render(**given | {"on_gpu": True})
+    originals = {one for text in (*helpers, with_gpu) for one in definitions(text)}
     originals.update(one for source in sources.values() for one in definitions(source.text))
     originals.update(definitions(helper()))
     compared = 0
@@ -498,10 +495,7 @@ def set_up(needed: dict[str, str]) -> dict[str, object]:
     r"""Run the set-up of a notebook; the names that it leaves behind."""
     names: dict[str, object] = {}
     template = TEMPLATES.get_template("set_up.py.jinja")
-    exec(
-        template.render(needed=needed, sections={}, shows_shapes=True, judges=False, on_gpu=True),
-        names,
-    )
+    exec(template.render(needed=needed, sections={}, on_gpu=True), names)
     return names
 
 
@@ -670,7 +664,9 @@ def example(n: int = 3) -> torch.Tensor:
 
 
 def test_an_example_that_fails_leaves_no_profiler_behind() -> None:
-    names, before = set_up({}), sys.getprofile()
+    names: dict[str, object] = {}
+    exec(TEMPLATES.get_template("show_shapes.py.jinja").render(), names)
+    before = sys.getprofile()
     with pytest.raises(ZeroDivisionError):
         names["show_shapes"](lambda: 1 / 0)
     assert sys.getprofile() is before
