@@ -220,8 +220,7 @@ class MultiHeadAttention(nn.Module):
         scores = self.get_scores(query / math.sqrt(self.d_k), key)
 
         # **Hide.** With the smallest finite score, a hidden key gets a weight of exactly zero, if
-        # the query sees any key. With minus infinity, the weights of a query that sees none would
-        # be 0/0, no numbers at all.
+        # the query sees any key. Minus infinity would give 0/0 if it sees none.
         if mask is not None:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 

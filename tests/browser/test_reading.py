@@ -241,9 +241,11 @@ def test_a_line_that_is_linked_to_is_marked_where_the_system_chooses_the_colours
 ) -> None:
     with browser.new_context(forced_colors="active") as context:
         page = context.new_page()
-        page.goto(f"{address}{MHA}#L50")
+        page.goto(address + MHA)
+        line = page.locator(".line[id]").nth(3).get_attribute("id")
+        page.goto(f"{address}{MHA}#{line}")
         outline = "one => getComputedStyle(one).outlineStyle"
-        assert page.locator("#L50").evaluate(outline) == "solid"
+        assert page.locator(f"#{line}").evaluate(outline) == "solid"
         assert page.locator(".line[id]").first.evaluate(outline) == "none"
 
 
