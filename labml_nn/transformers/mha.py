@@ -174,7 +174,9 @@ class MultiHeadAttention(nn.Module):
         ### Mask
 
         `mask[i, j, b]` is true where query $i$ of sequence $b$ may look at key $j$. The first axis
-        may have length 1, for all queries alike, and the last one, for the whole batch.
+        may have length 1, for all queries alike, and the last one, for the whole batch. A hidden
+        score becomes the smallest finite number: with minus infinity, the weights of a query that
+        sees no key would be 0/0.
         """
         # Only true and false: some libraries hide where a mask of numbers is 0, others where it
         # isn't.
@@ -220,7 +222,7 @@ class MultiHeadAttention(nn.Module):
         scores = self.get_scores(query / math.sqrt(self.d_k), key)
 
         # **Hide.** With the smallest finite score, a hidden key gets a weight of exactly zero, if
-        # the query sees any key. Minus infinity would give 0/0 if it sees none.
+        # the query sees any key.
         if mask is not None:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
