@@ -221,11 +221,9 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     Noise. It looks bad, but alone it leaves the linear layer at
     [1.000](../../results/images.json#tables.digits.noise.accuracy). Of the other distortions, only
     shifts alone cost something within 800 steps: they bring it to
-    [0.870](../../results/images.json#tables.digits.shift.accuracy). What a shift alone costs is
-    time: in a try of 12,000 steps with one seed, which isn't recorded, the layer got nearly all
-    digits right. With all distortions it got less than three of four right in as many, so those are
-    beyond any template that it found. Left out are colours: an image would have three numbers for
-    each pixel.
+    [0.870](../../results/images.json#tables.digits.shift.accuracy). Our guess is that a shift
+    alone costs time, and would cost nothing after many more steps. Left out are colours: an image
+    would have three numbers for each pixel.
 
     ### Two digits
 

@@ -250,10 +250,9 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
     [The loss after 1,000 steps with one part of the loop left
     out](../../results/loop_parts.json#tables.parts)
 
-    It isn't that nothing was clipped: many gradients of such a run are longer than 1. But none is a
-    hundred times as long, so the disease that clipping cures didn't come up, and we made it. A
-    smaller model trains for 200 steps, and after half of them one
-    gradient is 100 or 1,000 times as long. Without clipping the loss at the end is
+    Clipping is for a gradient that is far too long. None seems to have come up here, so we made
+    one. A smaller model trains for 200 steps, and after half of them one gradient is 100 or 1,000
+    times as long. Without clipping the loss at the end is
     [2.590](../../results/odd_batch.json#tables.lengths.100.whole) and
     [2.871](../../results/odd_batch.json#tables.lengths.1000.whole), where it was
     [2.451](../../results/odd_batch.json#tables.lengths.1.whole). With clipping nothing is seen of

@@ -175,8 +175,9 @@ class MultiHeadAttention(nn.Module):
 
         `mask[i, j, b]` is true where query $i$ of sequence $b$ may look at key $j$. The first axis
         may have length 1, for all queries alike, and the last one, for the whole batch. A hidden
-        score becomes the smallest finite number: with minus infinity, the weights of a query that
-        sees no key would be 0/0.
+        score becomes the smallest finite number. With minus infinity, the softmax of a query that
+        sees no key would be 0/0, and only the line after the softmax, which sets hidden weights to
+        zero, would keep that out of the result.
         """
         # Only true and false: some libraries hide where a mask of numbers is 0, others where it
         # isn't.

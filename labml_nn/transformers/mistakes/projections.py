@@ -32,9 +32,9 @@ class QueryForAll(Mistake):
     A copied line in which the name was not changed: two of three layers are never used. A query
     $(1, 2)$ now has the score $1 + 4 = 5$ with its own key, which is $(1, 2)$ as well, and with a
     random key, half of the time, one below 0. So you would expect each position to look at itself.
-    It does so only weakly: in the one run of our training that we looked into, most of the weight
-    still went to other positions. A copy of the annotated transformer projected its values
-    [with the layer of the keys](https://github.com/yflyzhang/AnnotatedTransformer/issues/1).
+    But training changes the one layer that is left, and we didn't record where its queries look in
+    the end. A copy of the annotated transformer projected its values [with the layer of the
+    keys](https://github.com/yflyzhang/AnnotatedTransformer/issues/1).
 
     The [gradients](../../../wrongline/properties.py#every_matrix_is_used) show it too: the other
     two layers get none.
