@@ -14,7 +14,7 @@ from torch import Tensor
 
 from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.ranges import Runs, mean_of, numbers, spread
-from benchmarks.library.tables import column, table
+from benchmarks.library.tables import column, low_and_high, table
 from labml_nn.fine_tuning.packing import PackedTransformer
 from labml_nn.training import loop
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
@@ -92,8 +92,7 @@ def report(runs: Runs) -> Report:
     columns = [
         column("way", "Trained"),
         column("beside", "Told beside", 2),
-        column("low", "lowest", 2),
-        column("high", "highest", 2),
+        *low_and_high(2),
         column("plain", "The same weights, causal mask", 2),
         column("alone", "The second text alone", 2),
         column("all", "All questions", 2),

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from benchmarks.library.experiment import Experiment, Report, Runner
 from benchmarks.library.ranges import Runs, mean_of, numbers, spread
-from benchmarks.library.tables import column, table
+from benchmarks.library.tables import column, low_and_high, table
 from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
 from labml_nn.training.loop import adamw, evaluate, gradients, train
 from labml_nn.training.mixed_step import MixedStep
@@ -68,8 +68,7 @@ def report(runs: Runs) -> Report:
     columns = [
         column("way", "Training"),
         column("loss", "Validation loss", 3, "nats"),
-        column("low", "lowest", 3),
-        column("high", "highest", 3),
+        *low_and_high(),
     ]
     exact = runs[WAYS[0]]
     return {
