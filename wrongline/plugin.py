@@ -28,7 +28,7 @@ from typing import Any
 
 import pytest
 
-from wrongline.verdicts import NOT_TRIED, Verdict, complain
+from wrongline.verdicts import NOT_TRIED, complain
 
 # What a report carries, also from another process.
 CARRIED = "wrongline: not tried"
@@ -152,12 +152,3 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         for other, line in told:
             if other == name:
                 terminalreporter.line(f"  {line}")
-
-
-def example() -> str:
-    r"""
-    ## Example
-
-    A line of the list.
-    """
-    return Verdict("cache_agrees", NOT_TRIED, "no argument looks like a cache").line()
