@@ -33,6 +33,8 @@ _HIGH = str.maketrans(
 )
 _SHIFTED = {"sub": (_LOW, "_"), "subscript": (_LOW, "_"), "sup": (_HIGH, "^")}
 _SHIFTED["superscript"] = _SHIFTED["sup"]
+# Words that stand out inside of others: all of them will.
+_STARRED = re.compile(r"(?<![\w*])\*(\w(?:[^*]*\w)?)\*(?![\w*])")
 # What Markdown would read as marks.
 _MARKS = re.compile(r"[\\`*_]")
 
@@ -46,6 +48,7 @@ def emphasised(text: str) -> str:
     text = " ".join(text.split())
     if "`" in text:
         return inline(text)
+    text = _STARRED.sub(r"\1", text)
     return f"*{escaped(text)}*" if text else ""
 
 

@@ -20,7 +20,7 @@ GOOGLE = """
     Args:
         first: the one that
             comes first.
-        second (dict[str, int], optional): a
+        second (dict[str, int], *optional*): a
             table.
 
             - of lists
