@@ -54,6 +54,17 @@ from wrongline.verdicts import ERROR, Findings, Verdict
 
 Makes = Callable[..., nn.Module]
 
+# What its help says before and after the options.
+ABOUT = (
+    "Tests a language model or an attention before it is trained: does it see the future, mix the "
+    "sequences of a batch, say something else with a cache? What is wrong is said in a sentence, "
+    "and what couldn't be tried is listed. The file is run."
+)
+STATUSES = (
+    "The exit status is 0 if nothing is wrong, 1 if something is, and 2 if the model couldn't be "
+    "run; with --strict, 3 if something wasn't tried."
+)
+
 # What a function is called that makes a model.
 MAKES = r"^(make|build|create|get|init|new|load)_?\w*(model|net|network|gpt|lm|transformer)\w*$"
 
@@ -286,7 +297,7 @@ def main(arguments: list[str] | None = None) -> int:
     r"""
     ## The command
     """
-    parser = argparse.ArgumentParser(prog="wrongline")
+    parser = argparse.ArgumentParser(prog="wrongline", description=ABOUT, epilog=STATUSES)
 
     # One name is enough for most classes.
     parser.add_argument("name", metavar="FILE:CLASS", help="or MODULE:CLASS")
