@@ -101,6 +101,8 @@ _SIGNS = re.compile(
     r"|:[ \t]*\n[ \t]*(?:[-*+]|\d+[.)])[ \t]|^\s*\|[ \t][^|\n]+$|``\\ |\\ ``"
 )
 
+_REMARK = re.compile(r"( {0,3})#\s+")
+
 
 class _Item(NamedTuple):
     r"""
@@ -128,7 +130,28 @@ def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") 
     below = lines[begin:]
     if style != "markdown" and _SIGNS.search("\n".join(texts)):
         below = _sections(substituted(below), style)
-    return lines[:begin] + nested(below)
+    made = nested(below)
+    if style != "markdown":
+        made = _without_remarks(made)
+    return lines[:begin] + made
+
+
+def _without_remarks(lines: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    Lines that begin with `# ` right below a text or above one another were comments, and their
+    author has put them into the docstring, or quotes them: a title stands alone, or first.
+    """
+    made = list(lines)
+    at = 1
+    while at < len(lines):
+        end = end_of_fence(lines, at)
+        if end == at and _REMARK.match(lines[at].text):
+            above = not lines[at - 1].is_blank
+            below = at + 1 < len(lines) and _REMARK.match(lines[at + 1].text)
+            if above or below:
+                made[at] = TextLine(_REMARK.sub(r"\1\\# ", lines[at].text), lines[at].at)
+        at = max(end, at + 1)
+    return made
 
 
 def others_named(texts: Sequence[str]) -> tuple[tuple[int, str, str], ...]:

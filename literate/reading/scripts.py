@@ -35,9 +35,11 @@ class Script:
     """
 
     def __init__(self, lines: Sequence[str]) -> None:
-        self.first, self.last = _header(lines)
+        first, last = _header(lines)
+        # The numbers of its lines.
+        self.header = range(first + 1, last + 1)
         self.has_cells = any(CELL.match(line) for line in lines)
-        above = "\n".join(lines[self.first : self.last])
+        above = "\n".join(lines[first:last])
         self.is_light = "format_name: light" in above
 
     def is_for_programs(self, number: int, comment: str) -> bool:
@@ -48,7 +50,7 @@ class Script:
         """
         is_light_mark = self.is_light and _LIGHT.match(comment.rstrip())
         is_magic = self.has_cells and _MAGIC.match(comment)
-        return self.first < number <= self.last or bool(is_light_mark or is_magic)
+        return number in self.header or bool(is_light_mark or is_magic)
 
 
 def begins_markdown(line: str) -> bool:

@@ -249,7 +249,8 @@ def parse(text: str, name: str = "<text>") -> Source:
     definitions = tuple(_definitions(tree, strings, plain_lines))
 
     script = Script(plain_lines)
-    kinds: dict[int, Kind] = {}
+    # As front matter, the header of a script says something of the page, and is no part of it.
+    kinds: dict[int, Kind] = dict.fromkeys(script.header, "blank")
     texts = tuple(_texts(tree, strings, plain_lines)) if script.has_cells else ()
     for place in [docstring, *texts, *(definition.docstring for definition in definitions)]:
         if place is not None:

@@ -10,6 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from literate.reading.docstrings import as_markdown
+from literate.reading.notes import Note
 from literate.reading.rows import rows
 from literate.reading.source import parse, read
 from tests.literate.projects import ROOT
@@ -344,6 +345,16 @@ def test_what_numpy_calls_worth_a_look_is_a_list_of_names() -> None:
     ]  # fmt: skip
     text = ["See Also", "--------", "The other page, and this one."]
     assert [line.text for line in as_markdown(text)][-1] == text[-1]
+
+
+def test_comments_in_a_docstring_are_no_titles() -> None:
+    text = (
+        "# Title\nMake a graph\n#   with roots\n\n# new\n# root\n\n# Alone\n\n```\nx\n# code\n```\n"
+    )
+    made = tuple(line.text for line in as_markdown(text.split("\n")))
+    note = Note("docstring", 1, made)
+    assert [block.text for block in note.parsed.blocks if block.level] == ["Title", "Alone"]
+    assert "# code" in made
 
 
 @pytest.mark.parametrize(

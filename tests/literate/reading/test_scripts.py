@@ -99,7 +99,9 @@ def test_of_a_light_script_the_marks_and_the_header_are_no_text() -> None:
     source = parse(LIGHT, "a.py")
     assert (title_of(source), of_source(source)[2]) == ("A light notebook", ())
     code = [line.text for row in rows(source) for line in row.code]
-    assert "w = 3\n" in code and "# -\n" in code
+    assert code[0] == "#!/usr/bin/env python\n"
+    assert code[1] == '# + {"tags": ["a"]}\n'
+    assert code[-1] == "# -\n"
 
 
 def test_what_other_programs_write_between_cells_is_no_text() -> None:

@@ -130,7 +130,7 @@ def test_nothing_is_lost_of_the_standard_library_and_other_projects(step: int) -
         ("#!/usr/bin/env python\n# -*- coding: utf-8 -*-\n# a note\n", "xx#"),
         ("# mypy: ignore-errors\n# type: ignore\n# noqa\n# types: all\n", "xxx#"),
         # The header of a notebook that jupytext keeps as a script; a command of IPython in it.
-        ("# ---\n# jupyter:\n#   a: 1\n# ---\n\n# %%\n# !pip install x\n# !a\n", "xxxx_#xx"),
+        ("# ---\n# jupyter:\n#   a: 1\n# ---\n\n# %%\n# !pip install x\n# !a\n", "_____#xx"),
         ("# ---\n# a note\n# ---\n# !important\n", "####"),
         ("x = [\n    # one\n    1,\n]\n", "x#xx"),
         # Form feeds and line separators do not end lines.
