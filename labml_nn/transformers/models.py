@@ -12,6 +12,7 @@ terms:
   layer normalisation: Gives each token's features mean 0 and variance 1, then scales and shifts.
   logits: Scores before the softmax, one for each token of the vocabulary.
   pre-norm: Normalises the input of each sublayer, and leaves the residual stream as it is.
+  residual connection: The path around a sublayer, on which its input is added to its output.
   residual stream: The vector of a token, to which each sublayer adds its output.
 ---
 
@@ -30,8 +31,9 @@ Follow one token of two features, 1 and 2. [Attention](mha.py) reads a
 that, and adds −1 and 0: the token leaves the layer as 0.5 and 1, and the next layer adds to it
 again. The line that runs through is the *residual stream*, `[seq_len, batch_size, d_model]`.
 
-Without the additions, the output of each part would *replace* the stream: 0.5 and −1 after
-attention, and nothing left of 1 and 2. Then the small transformer of four layers stays at a loss of
+Each addition is a *residual connection*. Without them, the output of each part would *replace* the
+stream: 0.5 and −1 after attention, and nothing left of 1 and 2. Then the small transformer of four
+layers stays at a loss of
 [3.348](../../results/without.json#tables.without.No%20residual%20connections.loss), which is what
 [counting single letters](../training/counting.py) gives. With them it reaches
 [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
