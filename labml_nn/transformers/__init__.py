@@ -45,6 +45,8 @@ logits       a score for each token that may come next
 * [Multi-head attention](mha.py): the same for many heads at once, with the mask that hides the
   future. What happens when a mask hides nothing is in the [museum](mistakes/masks.py).
 * [The feed-forward network](feed_forward.py) works on what attention has gathered.
+* [Layer normalisation](layer_norm.py) gives all tokens one mean and one size before
+  they read them.
 * [The transformer layer](models.py) adds both to a stream, and normalises what they read.
 
 **A model that writes**

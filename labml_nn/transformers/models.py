@@ -9,7 +9,6 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 terms:
   embedding: The vector of a token, looked up in a learned table.
-  layer normalisation: Gives each token's features mean 0 and variance 1, then scales and shifts.
   logits: Scores before the softmax, one for each token of the vocabulary.
   pre-norm: Normalises the input of each sublayer, and leaves the residual stream as it is.
   residual connection: The path around a sublayer, on which its input is added to its output.
@@ -117,7 +116,7 @@ class TransformerLayer(nn.Module):
     ## Transformer layer
 
     Attention, then the feed-forward network, each added to the residual stream. What they read has
-    gone through *layer normalisation*. Take a token with the features 1, 2, 3, 4:
+    gone through [layer normalisation](layer_norm.py). Take a token with the features 1, 2, 3, 4:
 
     | features | 1 | 2 | 3 | 4 |
     | --- | --- | --- | --- | --- |

@@ -2,7 +2,7 @@ r"""
 ---
 title: RMSNorm
 summary: Divide the features of a token by their root mean square, and leave their mean alone.
-know: models.py
+know: layer_norm.py, models.py
 paper:
   title: Root Mean Square Layer Normalization
   authors: Zhang and Sennrich
@@ -17,10 +17,9 @@ model they grow from layer to layer, to [nearly three times their size](models.p
 layer would get inputs of another size. A normalisation gives all layers inputs of one size.
 
 Take a token with the features 1, 2, 3, 4. The mean of their squares is 30/4 = 7.5, and its root is
-2.74, the *root mean square*. RMSNorm divides by it. [Layer
-normalisation](models.py#TransformerLayer) first subtracts the mean, 2.5. That leaves −1.5, −0.5,
-0.5 and 1.5, whose mean square is 5/4 = 1.25. It divides by the root of that, the standard deviation
-of 1.12.
+2.74, the *root mean square*. RMSNorm divides by it. [Layer normalisation](layer_norm.py) first
+subtracts the mean, 2.5. That leaves −1.5, −0.5, 0.5 and 1.5, whose mean square is 5/4 = 1.25. It
+divides by the root of that, the standard deviation of 1.12.
 
 | features | 1 | 2 | 3 | 4 |
 | --- | --- | --- | --- | --- |
