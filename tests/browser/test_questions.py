@@ -32,6 +32,23 @@ def test_an_answer_is_judged_with_its_reason(mha: Page) -> None:
     expect(question.locator(".answer.right")).to_have_count(1)
 
 
+def test_on_paper_the_reasons_stand_below_all_answers(mha: Page) -> None:
+    mha.emulate_media(media="print")
+    # A browser that prints says so, and the theme opens what is closed.
+    mha.evaluate("dispatchEvent(new Event('beforeprint'))")
+    question = mha.locator(QUESTION)
+    answers, reasons = question.locator(".answer label"), question.locator(".because:visible")
+    expect(reasons).to_have_count(4)
+    mark = "all => all.map(one => getComputedStyle(one, '::before').content.includes('✓'))"
+    assert sum(reasons.evaluate_all(mark)) == 1
+    assert question.locator(".answer", has_text=RIGHT).locator(".because").evaluate_all(mark) == [
+        True
+    ]
+    bottom = answers.last.bounding_box()
+    top = reasons.first.bounding_box()
+    assert bottom and top and bottom["y"] + bottom["height"] <= top["y"]
+
+
 def answer(page: Page, address: str, text: str) -> None:
     r"""Open the question of the attention page, and choose an answer."""
     page.goto(address + MHA, wait_until="networkidle")

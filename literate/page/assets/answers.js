@@ -28,7 +28,8 @@ function answerOf(item, group) {
   label.append(choice, text);
 
   const because = document.createElement("div");
-  because.className = "because";
+  // On paper nobody chooses: the right one is marked there from the start.
+  because.className = isRight ? "because fits" : "because";
   because.append(...(reason.querySelector("li")?.childNodes ?? []));
   because.hidden = true;
   item.className = "answer";
