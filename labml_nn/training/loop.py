@@ -75,7 +75,8 @@ def learning_rate(step: int, steps: int, warmup: float = 0.05, final: float = 0.
     if step < rising:
         return (step + 1) / rising
 
-    # Half a cosine from 1 down to `final`.
+    # Half a cosine from 1 down to `final`. If the rise takes all steps, none are left for the fall:
+    # `max` then divides by 1, not by 0.
     progress = (step - rising) / max(1, steps - rising)
     return final + (1 - final) * 0.5 * (1 + math.cos(math.pi * progress))
 
@@ -184,7 +185,9 @@ def train(
         for group in groups:
             group["lr"] = group["initial_lr"] * schedule(step, steps)
 
-        # `backward` adds to the gradients that are there, so the old ones go first.
+        # `backward` adds to the gradients that are there, so the old ones go first. `set_to_none`,
+        # PyTorch's default, leaves none in their place, and not zeros. AdamW doesn't move a weight
+        # without a gradient; one with a gradient of zeros it still moves, by what it remembers.
         model.zero_grad(set_to_none=True)
 
         # Then predict, compare and differentiate.
@@ -302,7 +305,8 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
     # Row $i$ of the table has a logit for each token.
     model = nn.Embedding(n_vocab, n_vocab)
 
-    # Each column is the alphabet from another place on; the same batch at every step.
+    # Each column is the alphabet from another place on; the same batch at every step. After the
+    # last letter comes the first: with 11 of them, `% n_vocab` turns 10, 11, 12 into 10, 0, 1.
     text = (torch.arange(seq_len + 1)[:, None] + torch.arange(batch_size)) % n_vocab
 
     # What `after_step` is good for: here it collects the losses.
