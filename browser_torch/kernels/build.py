@@ -26,6 +26,9 @@ _WASM = [
     "-msimd128",
     "-mbulk-memory",
     "-fno-unroll-loops",
+    # Else addresses in a loop are computed one by one, where an instruction could add them.
+    "-mllvm",
+    "-disable-lsr",
     # A table would lie at a fixed address, in the midst of Python's memory.
     "-fno-jump-tables",
     "-nostdlib",
@@ -74,7 +77,8 @@ def native(cache: Path, sanitized: bool = False) -> Path:
     r"""Builds a library for this machine, unless the cache has that of these sources."""
     flags = [*_NATIVE, *_COMMON, *(_SANITIZED if sanitized else [])]
     if has_avx2():
-        flags.append("-march=x86-64-v3")
+        # No page computes with more than 128 bits at a time.
+        flags += ["-march=x86-64-v3", "-mprefer-vector-width=128"]
     compiler = _native_compiler(sanitized)
     texts = [path.read_bytes() for path in sources()]
     key = hashlib.sha256(b"\0".join([*texts, " ".join([*compiler, *flags]).encode()]))

@@ -3,7 +3,10 @@
 #include "loops.h"
 #include "vectors.h"
 
-enum { COLUMNS = 8, ROWS = 4 };
+// The sizes of a block of sums, and of what is packed at a time: 128 kB and 4 kB.
+enum { COLUMNS = 8, ROWS = 4, HEIGHT = 256, DEPTH = 128 };
+
+static inline i64 smaller(i64 a, i64 b) { return a < b ? a : b; }
 
 static void few_f32(i64 m, i64 n, i64 k, f32 *out, const f32 *a, i64 a_row, i64 a_step,
                     const f32 *b, i64 b_step, i64 b_column) {
@@ -51,67 +54,117 @@ static void in_order_f32(i64 m, i64 n, i64 k, f32 *out, const f32 *a, i64 a_row,
     }
 }
 
-// Eight columns beside each other, zeros where some are missing.
-static void pack(i64 k, i64 width, f32 *packed, const f32 *b, i64 b_step, i64 b_column) {
-    if (width == COLUMNS && b_column == 1) {
-        for (i64 l = 0; l < k; l++, packed += COLUMNS, b += b_step) {
-            *(Four *)packed = *(const Four *)b;
-            *(Four *)(packed + 4) = *(const Four *)(b + 4);
-        }
+// Four lines of `length` numbers, brought into the order in which the sums are made: the first
+// numbers of all four, the second ones, and so on. `along` is from one number of a line to the next,
+// `across` from line to line, and `wide` from four packed numbers to the next four. Where lines are
+// missing, others are taken in their place.
+static void pack_four(i64 length, i64 lines, f32 *packed, i64 wide, const f32 *from, i64 along,
+                      i64 across) {
+    if (across == 1 && lines >= 4) {
+        for (i64 l = 0; l < length; l++, packed += wide, from += along)
+            *(Four *)packed = *(const Four *)from;
         return;
     }
-    for (i64 j = 0; j < COLUMNS; j++) {
-        const f32 *from = b + j * b_column;
-        if (j < width)
-            for (i64 l = 0; l < k; l++) packed[l * COLUMNS + j] = from[l * b_step];
-        else
-            for (i64 l = 0; l < k; l++) packed[l * COLUMNS + j] = 0;
+    const f32 *line_0 = from;
+    const f32 *line_1 = lines > 1 ? line_0 + across : from;
+    const f32 *line_2 = lines > 2 ? line_1 + across : from;
+    const f32 *line_3 = lines > 3 ? line_2 + across : from;
+    i64 l = 0;
+    if (along == 1)
+        for (; l + 4 <= length; l += 4, packed += 4 * wide) {
+            // Four numbers of each line are a square, which is mirrored in two steps of pairs.
+            const Four x = *(const Four *)(line_0 + l), y = *(const Four *)(line_1 + l);
+            const Four z = *(const Four *)(line_2 + l), w = *(const Four *)(line_3 + l);
+            const Four xy_first = PICKED(x, y, 0, 4, 1, 5), xy_last = PICKED(x, y, 2, 6, 3, 7);
+            const Four zw_first = PICKED(z, w, 0, 4, 1, 5), zw_last = PICKED(z, w, 2, 6, 3, 7);
+            *(Four *)packed = PICKED(xy_first, zw_first, 0, 1, 4, 5);
+            *(Four *)(packed + wide) = PICKED(xy_first, zw_first, 2, 3, 6, 7);
+            *(Four *)(packed + 2 * wide) = PICKED(xy_last, zw_last, 0, 1, 4, 5);
+            *(Four *)(packed + 3 * wide) = PICKED(xy_last, zw_last, 2, 3, 6, 7);
+        }
+    for (; l < length; l++, packed += wide) {
+        const i64 at = l * along;
+        *(Four *)packed = (Four){line_0[at], line_1[at], line_2[at], line_3[at]};
     }
 }
 
-#define STORE(to, row)                \
-    {                                 \
-        *(Four *)(to) = row[0];       \
-        *(Four *)((to) + 4) = row[1]; \
+// A row of the block: one number of a times eight of b.
+#define ADD_ROW(left_sum, right_sum, number) \
+    {                                        \
+        const Four x = all_of(number);       \
+        left_sum += x * left;                \
+        right_sum += x * right;              \
     }
 
-// Eight columns of b are packed beside each other; with four rows of a at a time, all 32 sums
-// stay in registers. Rows and columns that are missing at the ends are computed and dropped.
+// Four rows of a by eight columns of b, both packed. All 32 sums stay in registers: each has a name,
+// since an array of them would be memory. `add` tells whether they go on from what is in `out`.
+static void block_f32(i64 k, const f32 *a, const f32 *b, f32 *out, i64 out_row, int add) {
+    Four *const row_0 = (Four *)out, *const row_1 = (Four *)(out + out_row);
+    Four *const row_2 = (Four *)(out + 2 * out_row), *const row_3 = (Four *)(out + 3 * out_row);
+    Four left_0 = {0}, left_1 = {0}, left_2 = {0}, left_3 = {0};
+    Four right_0 = {0}, right_1 = {0}, right_2 = {0}, right_3 = {0};
+    if (add) {
+        left_0 = row_0[0], right_0 = row_0[1];
+        left_1 = row_1[0], right_1 = row_1[1];
+        left_2 = row_2[0], right_2 = row_2[1];
+        left_3 = row_3[0], right_3 = row_3[1];
+    }
+    i32 steps = (i32)k;
+    do {
+        const Four left = *(const Four *)b, right = *(const Four *)(b + 4);
+        ADD_ROW(left_0, right_0, a[0])
+        ADD_ROW(left_1, right_1, a[1])
+        ADD_ROW(left_2, right_2, a[2])
+        ADD_ROW(left_3, right_3, a[3])
+        a += ROWS;
+        b += COLUMNS;
+    } while (--steps);
+    row_0[0] = left_0, row_0[1] = right_0;
+    row_1[0] = left_1, row_1[1] = right_1;
+    row_2[0] = left_2, row_2[1] = right_2;
+    row_3[0] = left_3, row_3[1] = right_3;
+}
+
+// A block at an edge: the rows and columns that are missing are computed and dropped.
+static void edge_f32(i64 height, i64 width, i64 k, const f32 *a, const f32 *b, f32 *out, i64 out_row,
+                     int add) {
+    f32 whole[ROWS * COLUMNS] = {0};
+    if (add)
+        for (i64 i = 0; i < height; i++)
+            for (i64 j = 0; j < width; j++) whole[i * COLUMNS + j] = out[i * out_row + j];
+    block_f32(k, a, b, whole, COLUMNS, add);
+    for (i64 i = 0; i < height; i++)
+        for (i64 j = 0; j < width; j++) out[i * out_row + j] = whole[i * COLUMNS + j];
+}
+
+// Large products in parts that stay near the processor: up to HEIGHT rows of a are packed at a time,
+// and up to DEPTH numbers of each; then eight columns of b after the other. The sums go on from
+// part to part, so their order is that of one long sum.
 static void many_f32(i64 m, i64 n, i64 k, f32 *out, const f32 *a, i64 a_row, i64 a_step,
                      const f32 *b, i64 b_step, i64 b_column, f32 *packed) {
-    for (i64 column = 0; column < n; column += COLUMNS) {
-        const i64 width = n - column < COLUMNS ? n - column : COLUMNS;
-        pack(k, width, packed, b + column * b_column, b_step, b_column);
-        for (i64 row = 0; row < m; row += ROWS) {
-            const i64 height = m - row < ROWS ? m - row : ROWS;
-            const f32 *row_0 = a + row * a_row;
-            const f32 *row_1 = height > 1 ? row_0 + a_row : row_0;
-            const f32 *row_2 = height > 2 ? row_1 + a_row : row_0;
-            const f32 *row_3 = height > 3 ? row_2 + a_row : row_0;
-            Four sum[ROWS][2] = {{{0}}};
-            const f32 *values = packed;
-            for (i64 l = 0; l < k; l++, values += COLUMNS) {
-                const Four left = *(const Four *)values, right = *(const Four *)(values + 4);
-                const f32 x0 = row_0[l * a_step], x1 = row_1[l * a_step];
-                const f32 x2 = row_2[l * a_step], x3 = row_3[l * a_step];
-                sum[0][0] += x0 * left;
-                sum[0][1] += x0 * right;
-                sum[1][0] += x1 * left;
-                sum[1][1] += x1 * right;
-                sum[2][0] += x2 * left;
-                sum[2][1] += x2 * right;
-                sum[3][0] += x3 * left;
-                sum[3][1] += x3 * right;
-            }
-            f32 *to = out + row * n + column;
-            if (width == COLUMNS && height == ROWS) {
-                STORE(to, sum[0]);
-                STORE(to + n, sum[1]);
-                STORE(to + 2 * n, sum[2]);
-                STORE(to + 3 * n, sum[3]);
-            } else {
-                for (i64 i = 0; i < height; i++)
-                    for (i64 j = 0; j < width; j++) to[i * n + j] = sum[i][j / 4][j % 4];
+    f32 *packed_b = packed + HEIGHT * DEPTH;
+    for (i64 from = 0; from < k; from += DEPTH) {
+        const i64 depth = smaller(k - from, DEPTH);
+        for (i64 top = 0; top < m; top += HEIGHT) {
+            const i64 bottom = smaller(top + HEIGHT, m);
+            for (i64 row = top; row < bottom; row += ROWS)
+                pack_four(depth, bottom - row, packed + (row - top) * depth, ROWS,
+                          a + row * a_row + from * a_step, a_step, a_row);
+            for (i64 column = 0; column < n; column += COLUMNS) {
+                const i64 width = smaller(n - column, COLUMNS);
+                const f32 *columns = b + from * b_step + column * b_column;
+                const i64 right = width > 4 ? 4 : 0;
+                pack_four(depth, width, packed_b, COLUMNS, columns, b_step, b_column);
+                pack_four(depth, width - right, packed_b + 4, COLUMNS, columns + right * b_column,
+                          b_step, b_column);
+                for (i64 row = top; row < bottom; row += ROWS) {
+                    const i64 height = smaller(bottom - row, ROWS);
+                    const f32 *packed_a = packed + (row - top) * depth;
+                    f32 *to = out + row * n + column;
+                    if (height == ROWS && width == COLUMNS)
+                        block_f32(depth, packed_a, packed_b, to, n, from > 0);
+                    else edge_f32(height, width, depth, packed_a, packed_b, to, n, from > 0);
+                }
             }
         }
     }
@@ -133,7 +186,7 @@ static void many_f32(i64 m, i64 n, i64 k, f32 *out, const f32 *a, i64 a_row, i64
         break;                                                                      \
     }
 
-// out, a, b, and memory for the packed columns: 8 k numbers in single precision.
+// out, a, b, and memory for what is packed: (HEIGHT + COLUMNS) * DEPTH numbers in single precision.
 Status matmul(Call *call) {
     const Tensor *out = &call->tensor[0], *a = &call->tensor[1], *b = &call->tensor[2];
     const Tensor *packed = &call->tensor[3];
@@ -143,7 +196,7 @@ Status matmul(Call *call) {
     const i64 m = a->size[axes - 2], k = a->size[axes - 1], n = b->size[axes - 1];
     if (b->size[axes - 2] != k || out->size[axes - 2] != m || out->size[axes - 1] != n)
         return BAD_SHAPE;
-    if (packed->dtype != FLOAT32 || !contiguous(packed) || elements(packed) < k * COLUMNS)
+    if (packed->dtype != FLOAT32 || !contiguous(packed) || elements(packed) < (HEIGHT + COLUMNS) * DEPTH)
         return BAD_SHAPE;
     const i64 a_row = a->stride[axes - 2], a_step = a->stride[axes - 1];
     const i64 b_step = b->stride[axes - 2], b_column = b->stride[axes - 1];

@@ -18,6 +18,13 @@ static inline Four chosen(FourIntegers mask, Four first, Four second) {
     return (Four)((mask & (FourIntegers)first) | (~mask & (FourIntegers)second));
 }
 
+// Four of the eight numbers of two vectors, by their places.
+#ifdef __clang__
+#define PICKED(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define PICKED(a, b, i, j, k, l) __builtin_shuffle(a, b, (FourIntegers){i, j, k, l})
+#endif
+
 static inline Four size_of(Four x) { return (Four)((FourIntegers)x & 0x7fffffff); }
 
 // e^x, as `exp_f32` in mathematics.h computes it.

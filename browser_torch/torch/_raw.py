@@ -2,6 +2,7 @@ r"""Operations without derivatives: each of them is one call of a kernel, or two
 
 import math
 from enum import IntEnum
+from functools import cache
 from typing import Any
 
 from torch._dtypes import (
@@ -403,14 +404,10 @@ def _no_extreme(operation: int, a: Tensor, dims: Any) -> None:
     raise IndexError(f"{name}(): Expected reduction dim {dims} to have non-zero size.")
 
 
-_scratch: list[Tensor] = []
-
-
-def _columns(k: int) -> Tensor:
-    r"""Memory for a matrix product, kept for the next one."""
-    if not _scratch or _scratch[0].shape[0] < 8 * k:
-        _scratch[:] = [new((max(8 * k, 4096),), float32)]
-    return _scratch[0]
+@cache
+def _packed() -> Tensor:
+    r"""Memory for the parts of a matrix product that are packed; kernels/matmul.c has its size."""
+    return new((264 * 128,), float32)
 
 
 def matmul(a: Tensor, b: Tensor) -> Tensor:
@@ -421,9 +418,8 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     work = d.work if d is not bool_ else int64
     a, b = cast(a, work), cast(b, work)
     lead = broadcast(a.shape[:-2], b.shape[:-2])
-    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
-    out = unfilled((*lead, m, n), work)
-    run(Operation.MATMUL, (), out, _with_lead(a, lead), _with_lead(b, lead), _columns(k))
+    out = unfilled((*lead, a.shape[-2], b.shape[-1]), work)
+    run(Operation.MATMUL, (), out, _with_lead(a, lead), _with_lead(b, lead), _packed())
     return cast(out, d)
 
 

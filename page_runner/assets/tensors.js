@@ -2,7 +2,17 @@
 //
 // A view has the memory of its argument, with other strides. What needs its elements one after the
 // other makes a copy, if they aren't so already.
-import { Binary, Operation, bits, bytesOf, call, elements, empty, stridesOf } from "./kernels.js";
+import {
+  Binary,
+  Operation,
+  bits,
+  bytesOf,
+  call,
+  elements,
+  empty,
+  inScope,
+  stridesOf,
+} from "./kernels.js";
 
 /** @typedef {import("./kernels.js").Placed} Placed */
 /** @typedef {Float32Array | Float64Array | Uint8Array} Numbers */
@@ -242,10 +252,13 @@ export function matmul(a, b) {
   const m = b.shape.at(-1);
   const batch = broadcast(a.shape.slice(0, -2), b.shape.slice(0, -2));
   const result = empty([...batch, n, m], a.dtype);
-  // The kernel brings eight columns at a time in order, in here.
-  const packed = empty([8 * k], "float32");
   const [left, right] = [expand(a, [...batch, n, k]), expand(b, [...batch, k, m])];
-  call(Operation.MATMUL, [], result, left, right, packed);
+  // The kernel packs parts of both in memory that is free again afterwards; kernels/matmul.c has
+  // its size.
+  inScope(() => {
+    const packed = empty([264 * 128], "float32");
+    call(Operation.MATMUL, [], result, left, right, packed);
+  });
   return result;
 }
 
