@@ -77,6 +77,8 @@ typedef enum {
     RANDOM,
     ADAMW,
     GELU_AND_SLOPE,
+    CROSS_ENTROPY,
+    CROSS_ENTROPY_BACKWARD,
 } Operation;
 
 typedef struct {
@@ -114,6 +116,8 @@ Status gather(Call *call);
 Status random_numbers(Call *call);
 Status adamw(Call *call);
 Status gelu_and_slope(Call *call);
+Status cross_entropy(Call *call);
+Status cross_entropy_backward(Call *call);
 
 // Sizes and layouts.
 i64 bytes_of(int dtype);

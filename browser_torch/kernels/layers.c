@@ -172,6 +172,81 @@ Status softmax_backward(Call *call) {
     return OK;
 }
 
+enum { EACH, MEAN, TOTAL };
+
+// What cross entropy is made of: scores of [rows, classes] and what has their shape, and a target
+// for each row. Gives the number of targets that count, or what is wrong.
+static Status targets_that_count(const Call *call, const Tensor *targets, const Tensor *loss, i64 *kept) {
+    Status status = alike(call, 2);
+    if (status) return status;
+    const Tensor *scores = &call->tensor[0];
+    if (scores->dtype != FLOAT32 || targets->dtype != INT64 || loss->dtype != FLOAT32) return BAD_DTYPE;
+    if (scores->axes != 2 || scores->size[1] == 0 || targets->axes != 1) return BAD_SHAPE;
+    const i64 rows = scores->size[0], ignored = call->number[0];
+    if (!contiguous(targets) || targets->size[0] != rows || !contiguous(loss)) return BAD_SHAPE;
+    if (call->number[1] < EACH || call->number[1] > TOTAL) return BAD_NUMBER;
+    if (elements(loss) != (call->number[1] == EACH ? rows : 1)) return BAD_SHAPE;
+    *kept = 0;
+    for (i64 row = 0; row < rows; row++) {
+        const i64 target = ((const i64 *)targets->data)[row];
+        if (target == ignored) continue;
+        if (target < 0 || target >= scores->size[1]) {
+            call->row[1] = 0;
+            call->row[2] = target;
+            return BAD_INDEX;
+        }
+        ++*kept;
+    }
+    return OK;
+}
+
+// Numbers: the target that is ignored, and whether each row has a loss, or all have their mean or
+// total. Tensors: logarithms of the shares that the scores are, scores, targets, loss.
+Status cross_entropy(Call *call) {
+    const Tensor *targets = &call->tensor[2], *loss = &call->tensor[3];
+    i64 kept;
+    Status status = targets_that_count(call, targets, loss, &kept);
+    if (status) return status;
+    const i64 rows = call->tensor[0].size[0], classes = call->tensor[0].size[1];
+    f64 total = 0;
+    for (i64 row = 0; row < rows; row++) {
+        f32 *shares = (f32 *)call->tensor[0].data + row * classes;
+        softmax_in_order(classes, 1, shares, (const f32 *)call->tensor[1].data + row * classes);
+        const i64 target = ((const i64 *)targets->data)[row];
+        const f32 own = target == call->number[0] ? 0 : -shares[target];
+        if (call->number[1] == EACH) ((f32 *)loss->data)[row] = own;
+        total += own;
+    }
+    if (call->number[1] == MEAN) *(f32 *)loss->data = (f32)(total / (f64)kept);
+    if (call->number[1] == TOTAL) *(f32 *)loss->data = (f32)total;
+    return OK;
+}
+
+// The same numbers. Tensors: gradient of the scores, logarithms of the shares, targets, gradient of
+// the loss. A score should lose its share, except for that of the target, which should have all.
+Status cross_entropy_backward(Call *call) {
+    const Tensor *targets = &call->tensor[2], *gradient = &call->tensor[3];
+    i64 kept;
+    Status status = targets_that_count(call, targets, gradient, &kept);
+    if (status) return status;
+    const i64 rows = call->tensor[0].size[0], classes = call->tensor[0].size[1];
+    for (i64 row = 0; row < rows; row++) {
+        f32 *out = (f32 *)call->tensor[0].data + row * classes;
+        const f32 *shares = (const f32 *)call->tensor[1].data + row * classes;
+        const i64 target = ((const i64 *)targets->data)[row];
+        f32 factor = ((const f32 *)gradient->data)[call->number[1] == EACH ? row : 0];
+        if (call->number[1] == MEAN) factor /= (f32)kept;
+        if (target == call->number[0]) {
+            for (i64 i = 0; i < classes; i++) out[i] = 0;
+            continue;
+        }
+        ROW_OF_FOURS(out, shares, classes, exp_four)
+        for (i64 i = 0; i < classes; i++) out[i] *= factor;
+        out[target] -= factor;
+    }
+    return OK;
+}
+
 // Rows of [rows, length]; the further tensors have one number for each row.
 static Status rows_of_two_axes(const Call *call, int alike_count, int count) {
     Status status = alike(call, alike_count);
@@ -186,25 +261,51 @@ static Status rows_of_two_axes(const Call *call, int alike_count, int count) {
     return OK;
 }
 
-#define NORMALISE_ROWS(T)                                                          \
-    for (i64 row = 0; row < rows; row++) {                                         \
-        const T *a = (const T *)call->tensor[1].data + row * length;               \
-        T *out = (T *)call->tensor[0].data + row * length;                         \
-        f64 mean = 0, squares = 0;                                                 \
-        if (centred) {                                                             \
-            for (i64 i = 0; i < length; i++) mean += a[i];                         \
-            mean /= (f64)length;                                                   \
-        }                                                                          \
-        for (i64 i = 0; i < length; i++) squares += (a[i] - mean) * (a[i] - mean); \
-        const f64 factor = 1 / sqrt(squares / (f64)length + epsilon);              \
-        for (i64 i = 0; i < length; i++) out[i] = (T)((a[i] - mean) * factor);     \
-        ((T *)call->tensor[2].data)[row] = (T)mean;                                \
-        ((T *)call->tensor[3].data)[row] = (T)factor;                              \
+// Tensors that a normalisation has with a scale: one number for each place of a row.
+static Status places_of_rows(const Call *call, int from) {
+    for (int i = from; i < call->n_tensors; i++) {
+        const Tensor *tensor = &call->tensor[i];
+        if (!contiguous(tensor) || tensor->axes != 1) return BAD_SHAPE;
+        if (tensor->size[0] != call->tensor[0].size[1]) return BAD_SHAPE;
+        if (tensor->dtype != call->tensor[0].dtype) return BAD_DTYPE;
+    }
+    return OK;
+}
+
+#define NORMALISE_ROWS(T)                                                                  \
+    for (i64 row = 0; row < rows; row++) {                                                 \
+        const T *a = (const T *)call->tensor[1].data + row * length;                       \
+        T *out = (T *)call->tensor[0].data + row * length;                                 \
+        f64 mean = 0, squares = 0;                                                         \
+        if (centred) {                                                                     \
+            for (i64 i = 0; i < length; i++) mean += a[i];                                 \
+            mean /= (f64)length;                                                           \
+        }                                                                                  \
+        for (i64 i = 0; i < length; i++) squares += (a[i] - mean) * (a[i] - mean);         \
+        const f64 factor = 1 / sqrt(squares / (f64)length + epsilon);                      \
+        for (i64 i = 0; i < length; i++) out[i] = (T)((a[i] - mean) * factor);             \
+        ((T *)call->tensor[2].data)[row] = (T)mean;                                        \
+        ((T *)call->tensor[3].data)[row] = (T)factor;                                      \
+        if (count < 6) continue;                                                           \
+        T *scaled = (T *)call->tensor[4].data + row * length;                              \
+        const T *scale = (const T *)call->tensor[5].data;                                  \
+        for (i64 i = 0; i < length; i++) scaled[i] = out[i] * scale[i];                    \
+        if (count < 7) continue;                                                           \
+        const T *shift = (const T *)call->tensor[6].data;                                  \
+        for (i64 i = 0; i < length; i++) scaled[i] += shift[i];                            \
     }
 
-// Numbers: epsilon, whether the mean is taken away. Tensors: result, input, means, factors.
+// Numbers: epsilon, whether the mean is taken away. Tensors: result, input, means, factors; and if
+// the result is scaled, too: what comes of it, scale, and shift if there is one.
 Status normalise(Call *call) {
+    const int count = call->n_tensors;
     Status status = rows_of_two_axes(call, 2, 4);
+    if (!status && count > 4) {
+        const Tensor *scaled = &call->tensor[4];
+        if (count < 6 || !contiguous(scaled) || !same_shape(scaled, &call->tensor[0])) return BAD_SHAPE;
+        if (scaled->dtype != call->tensor[0].dtype) return BAD_DTYPE;
+        status = places_of_rows(call, 5);
+    }
     if (status) return status;
     const f64 epsilon = as_f64(call->number[0]);
     const i64 centred = call->number[1];
@@ -214,11 +315,34 @@ Status normalise(Call *call) {
     return OK;
 }
 
+// The gradient of a scale is summed over rows, and so is that of a shift, if there is one.
+#define GRADIENTS_OF_PLACES(T)                                                      \
+    {                                                                               \
+        T *of_scale = (T *)call->tensor[5].data;                                    \
+        T *of_shift = count > 6 ? (T *)call->tensor[6].data : 0;                    \
+        for (i64 i = 0; i < length; i++) {                                          \
+            of_scale[i] = 0;                                                        \
+            if (of_shift) of_shift[i] = 0;                                          \
+        }                                                                           \
+        for (i64 row = 0; row < rows; row++) {                                      \
+            const T *y = (const T *)call->tensor[1].data + row * length;            \
+            const T *g = (const T *)call->tensor[2].data + row * length;            \
+            for (i64 i = 0; i < length; i++) of_scale[i] += g[i] * y[i];            \
+            if (!of_shift) continue;                                                \
+            for (i64 i = 0; i < length; i++) of_shift[i] += g[i];                   \
+        }                                                                           \
+    }
+
 #define NORMALISE_ROWS_BACKWARD(T)                                                  \
     for (i64 row = 0; row < rows; row++) {                                          \
         const T *y = (const T *)call->tensor[1].data + row * length;                \
         const T *g = (const T *)call->tensor[2].data + row * length;                \
         T *out = (T *)call->tensor[0].data + row * length;                          \
+        if (count > 4) {                                                            \
+            const T *scale = (const T *)call->tensor[4].data;                       \
+            for (i64 i = 0; i < length; i++) out[i] = g[i] * scale[i];              \
+            g = out;                                                                \
+        }                                                                           \
         f64 sum = 0, along = 0;                                                     \
         for (i64 i = 0; i < length; i++) {                                          \
             sum += g[i];                                                            \
@@ -231,15 +355,24 @@ Status normalise(Call *call) {
             out[i] = (T)(factor * (g[i] - mean - y[i] * slope));                    \
     }
 
-// Numbers: whether the mean was taken away. Tensors: gradient of the input, result, its
-// gradient, factors.
+// Numbers: whether the mean was taken away. Tensors: gradient of the input, result, its gradient,
+// factors; and if it was scaled: scale, its gradient, and that of the shift if there is one. The
+// gradient that comes is that of the scaled result then.
 Status normalise_backward(Call *call) {
+    const int count = call->n_tensors;
     Status status = rows_of_two_axes(call, 3, 4);
+    if (!status) status = places_of_rows(call, 4);
     if (status) return status;
+    if (count == 5) return BAD_SHAPE;
     const i64 centred = call->number[0];
     const i64 rows = call->tensor[0].size[0], length = call->tensor[0].size[1];
-    if (call->tensor[0].dtype == FLOAT32) NORMALISE_ROWS_BACKWARD(f32)
-    else NORMALISE_ROWS_BACKWARD(f64)
+    if (call->tensor[0].dtype == FLOAT32) {
+        if (count > 4) GRADIENTS_OF_PLACES(f32)
+        NORMALISE_ROWS_BACKWARD(f32)
+    } else {
+        if (count > 4) GRADIENTS_OF_PLACES(f64)
+        NORMALISE_ROWS_BACKWARD(f64)
+    }
     return OK;
 }
 
@@ -267,18 +400,22 @@ Status gelu_and_slope(Call *call) {
     return OK;
 }
 
-// A step of AdamW. Numbers: learning rate, both betas, epsilon, weight decay, both corrections.
-// Tensors: parameter, gradient, running mean, running mean of squares.
+// A step of AdamW. Numbers: learning rate, both betas, epsilon, weight decay. Tensors: parameter,
+// gradient, running mean, running mean of squares, and how many steps there were, which is counted on.
 Status adamw(Call *call) {
     Status status = alike(call, 4);
     if (status) return status;
-    if (call->tensor[0].dtype != FLOAT32) return BAD_DTYPE;
-    f64 number[7];
-    for (int i = 0; i < 7; i++) number[i] = as_f64(call->number[i]);
-    const f64 rate = number[0];
-    const f32 gain = (f32)(1 - number[1]), kept = (f32)number[2], gain_square = (f32)(1 - number[2]);
+    const Tensor *counted = &call->tensor[4];
+    if (call->tensor[0].dtype != FLOAT32 || counted->dtype != FLOAT32) return BAD_DTYPE;
+    if (elements(counted) != 1) return BAD_SHAPE;
+    f64 number[5];
+    for (int i = 0; i < 5; i++) number[i] = as_f64(call->number[i]);
+    const f64 rate = number[0], beta_1 = number[1], beta_2 = number[2];
+    const f64 steps = *(f32 *)counted->data += 1;
+    const f32 gain = (f32)(1 - beta_1), kept = (f32)beta_2, gain_square = (f32)(1 - beta_2);
     const f32 epsilon = (f32)number[3], decay = (f32)(1 - rate * number[4]);
-    const f32 step = (f32)(rate / number[5]), correction = (f32)(1 / sqrt(number[6]));
+    const f32 step = (f32)(rate / (1 - pow(beta_1, steps)));
+    const f32 correction = (f32)(1 / sqrt(1 - pow(beta_2, steps)));
     f32 *parameter = (f32 *)call->tensor[0].data, *mean = (f32 *)call->tensor[2].data;
     f32 *square = (f32 *)call->tensor[3].data;
     const f32 *gradient = (const f32 *)call->tensor[1].data;

@@ -186,7 +186,15 @@ static void many_f32(i64 m, i64 n, i64 k, f32 *out, const f32 *a, i64 a_row, i64
         break;                                                                      \
     }
 
-// out, a, b, and memory for what is packed: (HEIGHT + COLUMNS) * DEPTH numbers in single precision.
+#define ADD_TO_ROWS(T)                                                               \
+    {                                                                                \
+        T *to = (T *)out->data + loop.offset[0];                                     \
+        for (i64 i = 0; i < m; i++, to += n)                                         \
+            for (i64 j = 0; j < n; j++) to[j] += ((const T *)call->tensor[4].data)[j]; \
+    }
+
+// out, a, b, and memory for what is packed: (HEIGHT + COLUMNS) * DEPTH numbers in single precision;
+// then what is added to each row, if something is.
 Status matmul(Call *call) {
     const Tensor *out = &call->tensor[0], *a = &call->tensor[1], *b = &call->tensor[2];
     const Tensor *packed = &call->tensor[3];
@@ -203,6 +211,13 @@ Status matmul(Call *call) {
     // Each matrix of the result is written in order.
     if (n != 1 && m && out->stride[axes - 1] != 1) return BAD_SHAPE;
     if (m != 1 && n && out->stride[axes - 2] != n) return BAD_SHAPE;
+
+    const int adds = call->n_tensors > 4;
+    if (adds) {
+        const Tensor *added = &call->tensor[4];
+        if (added->dtype != dtype || dtype == INT64) return BAD_DTYPE;
+        if (added->axes != 1 || added->size[0] != n || !contiguous(added)) return BAD_SHAPE;
+    }
 
     // The matrices are counted by the axes before the last two; each is a row of one element.
     Tensor heads[] = {*out, *a, *b};
@@ -234,6 +249,8 @@ Status matmul(Call *call) {
             case INT64: PLAIN(i64, u64)
             default: return BAD_DTYPE;
         }
+        if (adds && dtype == FLOAT32) ADD_TO_ROWS(f32)
+        if (adds && dtype == FLOAT64) ADD_TO_ROWS(f64)
     } while (next_row(&loop));
     return OK;
 }

@@ -143,8 +143,10 @@ static Status dispatch(Call *call) {
         ENTRY(INDEX, index_rows, 1, 3)
         ENTRY(GATHER, gather, 2, 3)
         ENTRY(RANDOM, random_numbers, 3, 2)
-        ENTRY(ADAMW, adamw, 7, 4)
+        ENTRY(ADAMW, adamw, 5, 5)
         ENTRY(GELU_AND_SLOPE, gelu_and_slope, 0, 3)
+        ENTRY(CROSS_ENTROPY, cross_entropy, 2, 4)
+        ENTRY(CROSS_ENTROPY_BACKWARD, cross_entropy_backward, 2, 4)
         default: return UNKNOWN_OPERATION;
     }
 }

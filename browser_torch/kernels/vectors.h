@@ -95,19 +95,37 @@ static inline Four sigmoid_four(Four x) { return 1.0f / (1.0f + exp_four(-x)); }
 
 static inline Four silu_four(Four x) { return x / (1.0f + exp_four(-x)); }
 
-static inline Four gelu_four(Four x) {
-    return 0.5f * x * (1.0f + error_function_four(x * 0.70710678118654752f));
+// What a normal distribution has below x, (1 + erf(x / sqrt 2)) / 2, if `bell` is e^(-x^2 / 2): the
+// bell times a polynomial of our own fit, of t = 1 / (1 + 0.4 |x| / sqrt 2).
+static inline Four share_below_four(Four x, Four bell) {
+    const Four t = 1.0f / (1.0f + size_of(x) * 0.282842712f);
+    Four series = t * 2.509391335e-2f - 9.130876124e-2f;
+    series = series * t + 8.432372590e-2f;
+    series = series * t - 2.629265326e-3f;
+    series = series * t + 7.063943297e-2f;
+    series = series * t + 8.428887787e-2f;
+    series = series * t + 1.039193213e-1f;
+    series = series * t + 1.128348849e-1f;
+    series = series * t + 1.128379304e-1f;
+    const Four tail = series * t * bell;
+    return chosen(x < 0.0f, tail, 1.0f - tail);
+}
+
+static inline Four bell_four(Four x) { return exp_four(-0.5f * x * x); }
+
+static inline Four gelu_four(Four x) { return x * share_below_four(x, bell_four(x)); }
+
+// GELU and its slope.
+static inline Four gelu_with_slope_four(Four x, Four *slope) {
+    const Four bell = bell_four(x), below = share_below_four(x, bell);
+    *slope = below + x * bell * 0.3989422804014327f;
+    return x * below;
 }
 
 static inline Four gelu_slope_four(Four x) {
-    const Four below = 0.5f * (1.0f + error_function_four(x * 0.70710678118654752f));
-    return below + x * exp_four(-0.5f * x * x) * 0.3989422804014327f;
-}
-
-static inline Four gelu_with_slope_four(Four x, Four *slope) {
-    const Four below = 0.5f * (1.0f + error_function_four(x * 0.70710678118654752f));
-    *slope = below + x * exp_four(-0.5f * x * x) * 0.3989422804014327f;
-    return x * below;
+    Four slope;
+    gelu_with_slope_four(x, &slope);
+    return slope;
 }
 
 // Each of a row of numbers; the last ones are filled up to four.

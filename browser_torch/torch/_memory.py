@@ -41,6 +41,8 @@ class Operation(IntEnum):
     RANDOM = 16
     ADAMW = 17
     GELU_AND_SLOPE = 18
+    CROSS_ENTROPY = 19
+    CROSS_ENTROPY_BACKWARD = 20
 
 
 _REASONS = (

@@ -6,7 +6,7 @@ from typing import Any
 from torch._autocast import in_precision
 from torch._dtypes import FLOATING, c_name
 from torch._elementwise import conjugated, fit_gradient
-from torch._raw import Binary, Reduction, binary, cast, reduce, same_dtype
+from torch._raw import Binary, Reduction, binary, cast, contiguous, reduce, same_dtype
 from torch._raw import matmul as raw_matmul
 from torch._shapes import contiguous_strides
 from torch._tape import Mode, record
@@ -207,14 +207,18 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     # With sixteen bits the sum is rounded once, after the bias.
     work, d = input.dtype.work, input.dtype
     flat = cast(alias_of(input).reshape(rows, input.shape[-1]), work)
-    out = raw_matmul(flat, cast(alias_of(weight), work).t())
-    if bias is not None:
-        out = binary(Binary.ADD, out, cast(bias, work))
+    columns = weight.shape[0]
+    turned = cast(alias_of(weight), work).t()
+    if bias is None:
+        out = raw_matmul(flat, turned)
+    elif bias.shape == (columns,) and work.is_floating_point:
+        out = raw_matmul(flat, turned, contiguous(cast(alias_of(bias), work)))
+    else:
+        out = binary(Binary.ADD, raw_matmul(flat, turned), cast(bias, work))
     out = cast(out, d)
     shape = (*input.shape[:-1], out.shape[-1])
     out = view_of(out, shape, contiguous_strides(shape), 0)
     need_input, need_weight = input.requires_grad, weight.requires_grad
-    columns = weight.shape[0]
 
     def backward(gradient: Tensor) -> tuple[Tensor | None, ...]:
         of_input = of_weight = of_bias = None

@@ -410,8 +410,11 @@ def _packed() -> Tensor:
     return new((264 * 128,), float32)
 
 
-def matmul(a: Tensor, b: Tensor) -> Tensor:
-    r"""Matrix products over the last two axes; those before are broadcast."""
+def matmul(a: Tensor, b: Tensor, added: Tensor | None = None) -> Tensor:
+    r"""Matrix products over the last two axes; those before are broadcast.
+
+    What is `added` to each row lies in order, and is of the type that is computed with.
+    """
     d = a.dtype
     if d.kind == COMPLEX:
         return _complex_matmul(a, b)
@@ -419,7 +422,8 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     a, b = cast(a, work), cast(b, work)
     lead = broadcast(a.shape[:-2], b.shape[:-2])
     out = unfilled((*lead, a.shape[-2], b.shape[-1]), work)
-    run(Operation.MATMUL, (), out, _with_lead(a, lead), _with_lead(b, lead), _packed())
+    tensors = (out, _with_lead(a, lead), _with_lead(b, lead), _packed())
+    run(Operation.MATMUL, (), *tensors, *(() if added is None else (added,)))
     return cast(out, d)
 
 

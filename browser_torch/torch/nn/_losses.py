@@ -5,14 +5,16 @@ from collections.abc import Callable
 from typing import Any
 
 from torch._autocast import in_single_precision
-from torch._dtypes import FLOATING, int64, scalar_name
+from torch._dtypes import FLOATING, float32, int64, scalar_name
 from torch._elementwise import where
 from torch._joining import broadcast_tensors, cat, stack
 from torch._making import arange, tensor
+from torch._memory import IndexOutOfRange, Operation, run
 from torch._products import linear
-from torch._raw import filled
+from torch._raw import contiguous, filled
 from torch._reductions import log_softmax
-from torch._tensor import Tensor
+from torch._tape import Mode, record
+from torch._tensor import Tensor, alias_of, unfilled
 
 
 def _reduced(losses: Tensor, reduction: str) -> Tensor:
@@ -116,6 +118,9 @@ def cross_entropy(
     if target.dtype.kind == FLOATING:
         return _soft_targets(input, target, weight, axis, reduction, label_smoothing)
     _check_targets(input, target)
+    plain = input.dtype is float32 and target.dtype is int64 and weight is None
+    if plain and not label_smoothing and len(input.shape) == 2 and input.shape[1]:
+        return _of_rows(input, target, ignore_index, _known(reduction))
     logarithm = log_softmax(input, axis)
     losses = nll_loss(logarithm, target, weight, None, ignore_index, None, reduction)
     if not label_smoothing:
@@ -132,6 +137,32 @@ def cross_entropy(
         smooth = smooth.sum()
     share = label_smoothing / input.shape[axis]
     return (1 - label_smoothing) * losses + share * smooth
+
+
+def _of_rows(scores: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
+    r"""Cross entropy of rows of scores, by one kernel, as one operation of the graph."""
+    scores_in_order, target = contiguous(alias_of(scores)), contiguous(target)
+    numbers = (ignore_index, ("none", "mean", "sum").index(reduction))
+    logarithms = unfilled(scores.shape, float32)
+    loss = unfilled(target.shape if reduction == "none" else (), float32)
+    try:
+        run(Operation.CROSS_ENTROPY, numbers, logarithms, scores_in_order, target, loss)
+    except IndexOutOfRange as wrong:
+        raise IndexError(f"Target {wrong.index} is out of bounds.") from None
+
+    def backward(gradient: Tensor) -> tuple[Tensor]:
+        if Mode.grad:
+            # Of operations that have derivatives themselves.
+            kept = (target != ignore_index).to(float32)
+            right = (arange(scores.shape[1]) == target.unsqueeze(1)).to(float32)
+            each = gradient * kept / (kept.sum() if reduction == "mean" else 1)
+            return ((log_softmax(scores, 1).exp() - right) * each.unsqueeze(1),)
+        of_scores = unfilled(scores.shape, float32)
+        tensors = (of_scores, logarithms, target, contiguous(gradient))
+        run(Operation.CROSS_ENTROPY_BACKWARD, numbers, *tensors)
+        return (of_scores,)
+
+    return record(loss, (scores,), backward, "NllLoss", (scores, target))
 
 
 def _check_targets(input: Tensor, target: Tensor) -> None:

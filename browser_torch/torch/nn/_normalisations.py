@@ -7,7 +7,7 @@ from torch._dtypes import FLOATING, finfo, float32, float64
 from torch._joining import broadcast_tensors
 from torch._making import triu_indices
 from torch._memory import Operation, bits, run
-from torch._raw import Binary, Reduction, binary, binary_into, contiguous, reduce
+from torch._raw import contiguous
 from torch._shapes import contiguous_strides
 from torch._tape import Mode, record, record_result
 from torch._tensor import Tensor, alias_of, unfilled, view_of
@@ -34,9 +34,10 @@ def _normalised(
     mean = unfilled((rows,), d)
     factor = unfilled((rows,), d)
     numbers = (bits(float(eps)), centred)
-    run(Operation.NORMALISE, numbers, flat(out), flat(source), mean, factor)
+    tensors = (flat(out), flat(source), mean, factor)
     if weight is not None:
-        return _scaled_and_shifted(input, out, weight, bias, factor, length, centred)
+        return _scaled_and_shifted(input, numbers, tensors, weight, bias)
+    run(Operation.NORMALISE, numbers, *tensors)
 
     def backward(gradient: Tensor, y: Tensor) -> tuple[Tensor]:
         if Mode.grad:
@@ -51,43 +52,38 @@ def _normalised(
 
 def _scaled_and_shifted(
     input: Tensor,
-    y: Tensor,
+    numbers: tuple[int, int],
+    tensors: tuple[Tensor, ...],
     weight: Tensor,
     bias: Tensor | None,
-    factor: Tensor,
-    length: int,
-    centred: int,
 ) -> Tensor:
     r"""Normalised rows with a factor and a shift for each place, as one operation of the graph."""
-    width = weight.shape
-    own = contiguous(alias_of(weight))
-    flat_weight = view_of(own, (length,), (1,), own._offset)
-    rows = y.numel() // length if length else 0
-    wide = view_of(y, (rows, length), (length, 1), 0)
-    out = binary(Binary.MULTIPLY, wide, flat_weight)
-    if bias is not None:
-        shift = contiguous(alias_of(bias))
-        binary_into(Binary.ADD, out, view_of(shift, (rows, length), (0, 1), shift._offset))
-    out = view_of(out, y.shape, y._strides, 0)
+    normalised, _, _, factor = tensors
+    rows, length = normalised.shape
+    d = input.dtype
+
+    def places(one: Tensor) -> Tensor:
+        one = contiguous(alias_of(one))
+        return view_of(one, (length,), (1,), one._offset)
+
+    own = [places(one) for one in (weight, bias) if one is not None]
+    scaled = unfilled((rows, length), d)
+    run(Operation.NORMALISE, numbers, *tensors, scaled, *own)
+    out = view_of(scaled, input.shape, contiguous_strides(input.shape), 0)
 
     def backward(gradient: Tensor) -> tuple[Tensor | None, ...]:
         if Mode.grad:
-            return (_normalised_slowly(gradient, y, factor, length, centred),)
+            return (_normalised_slowly(gradient, normalised, factor, length, numbers[1]),)
         gradient = contiguous(gradient)
         gradient = view_of(gradient, (rows, length), (length, 1), gradient._offset)
-        of_input = of_weight = of_bias = None
-        if weight.requires_grad:
-            product = binary(Binary.MULTIPLY, gradient, wide)
-            of_weight = reduce(Reduction.SUM, product, 0).view(width)
-        if bias is not None and bias.requires_grad:
-            of_bias = reduce(Reduction.SUM, gradient, 0).view(width)
-        if input.requires_grad:
-            scaled = binary(Binary.MULTIPLY, gradient, flat_weight)
-            of_input = unfilled((rows, length), y.dtype)
-            numbers = (centred,)
-            run(Operation.NORMALISE_BACKWARD, numbers, of_input, wide, scaled, factor)
-            of_input = view_of(of_input, input.shape, contiguous_strides(input.shape), 0)
-        return (of_input, of_weight, of_bias)[: 2 if bias is None else 3]
+        of_input = unfilled((rows, length), d)
+        of_places = [unfilled((length,), d) for _ in own]
+        tensors = (of_input, normalised, gradient, factor, own[0], *of_places)
+        run(Operation.NORMALISE_BACKWARD, numbers[1:], *tensors)
+        shaped = [
+            view_of(one, weight.shape, contiguous_strides(weight.shape), 0) for one in of_places
+        ]
+        return view_of(of_input, input.shape, contiguous_strides(input.shape), 0), *shaped
 
     inputs = (input, weight) if bias is None else (input, weight, bias)
     return record(out, inputs, backward, "NativeLayerNorm", (input, weight))

@@ -1,6 +1,7 @@
 r"""Optimizers."""
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from torch._absent import absent
@@ -18,6 +19,12 @@ __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "Adagrad", "Adadelta"
 def _check_rate(lr: Any) -> None:
     if not 0.0 <= float(lr):
         raise ValueError(f"Invalid learning rate: {lr}")
+
+
+@lru_cache
+def _as_bits(*numbers: float) -> tuple[int, ...]:
+    r"""Numbers as a kernel takes them; those of a group are the same for all its parameters."""
+    return tuple(bits(float(one)) for one in numbers)
 
 
 class Adam(Optimizer):
@@ -77,27 +84,22 @@ class Adam(Optimizer):
             state["step"] = tensor(0.0)
             state["exp_avg"] = zeros_like(parameter)
             state["exp_avg_sq"] = zeros_like(parameter)
-        steps = state["step"].item() + 1
-        fill(state["step"], steps)
+        counted = state["step"]
         beta1, beta2 = group["betas"]
         rate, decay = float(group["lr"]), group["weight_decay"]
         gradient = -gradient if group["maximize"] else gradient
         if decay and not self.decoupled:
             gradient, decay = gradient + parameter.detach() * decay, 0.0
-        corrections = 1 - beta1**steps, 1 - beta2**steps
         mean, squares = state["exp_avg"], state["exp_avg_sq"]
-        if parameter.dtype is float32 and parameter.is_contiguous() and mean.is_contiguous():
-            numbers = (rate, beta1, beta2, group["eps"], float(decay), *corrections)
-            run(
-                Operation.ADAMW,
-                tuple(bits(one) for one in numbers),
-                parameter,
-                contiguous(gradient),
-                mean,
-                squares,
-            )
+        single = parameter.dtype is float32 and counted.dtype is float32
+        if single and parameter.is_contiguous() and mean.is_contiguous():
+            numbers = _as_bits(rate, beta1, beta2, group["eps"], decay)
+            run(Operation.ADAMW, numbers, parameter, contiguous(gradient), mean, squares, counted)
             parameter._counter.version += 1
             return
+        steps = counted.item() + 1
+        fill(counted, steps)
+        corrections = 1 - beta1**steps, 1 - beta2**steps
         parameter.mul_(1 - rate * decay)
         mean.lerp_(gradient, 1 - beta1)
         squares.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)

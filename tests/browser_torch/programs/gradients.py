@@ -62,6 +62,9 @@ CASES: dict[str, Callable[[Tensor, Tensor], Any]] = {
     "activations": lambda a, b: F.softplus(a) + F.elu(a) + F.leaky_relu(a) + F.logsigmoid(a),
     "glu": lambda a, b: F.glu(a) * F.normalize(b, dim=1)[:, :2],
     "cross entropy": lambda a, b: F.cross_entropy(a, torch.tensor([0, 3, 1])),
+    "some targets": lambda a, b: F.cross_entropy(a, torch.tensor([0, -100, 1])) * b,
+    "each target": lambda a, b: F.cross_entropy(a, torch.tensor([0, -100, 1]), reduction="none"),
+    "several blocks": lambda a, b: a.repeat(87, 70)[:259, :277] @ b.repeat(93, 3)[:277, :11],
     "smoothed": lambda a, b: F.cross_entropy(
         a, torch.tensor([0, -100, 1]), weight=b[0].detach(), label_smoothing=0.1
     ),

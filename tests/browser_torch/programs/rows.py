@@ -33,8 +33,10 @@ SHAPES = {
     "INDEX": (1, 4),
     "GATHER": (2, 3),
     "RANDOM": (3, 2),
-    "ADAMW": (7, 4),
+    "ADAMW": (5, 5),
     "GELU_AND_SLOPE": (0, 3),
+    "CROSS_ENTROPY": (2, 4),
+    "CROSS_ENTROPY_BACKWARD": (2, 4),
 }
 WRONG = [-1, 0, 1, 2, 5, 13, 2**31, 2**40, 2**62, -(2**63), 2**63 - 1]
 SIZES = (4, 8, 8, 4, 1, 1, 1, 2, 2, 2, 8, 16)
