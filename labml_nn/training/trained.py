@@ -134,10 +134,13 @@ def example(rows: int = 5, columns: int = 7) -> tuple[Tensor, ...]:
 
     ### Only stored in eight bits
 
-    The numbers are turned back before the model runs. Large models are also *computed* in eight
-    bits or four, which takes finer scales. The section on
-    [quantisation](../quantisation/__init__.py) has that. Vectors, biases and gains are few, and
-    stay as they are.
+    The numbers are turned back when the file is loaded, and the model computes in 32 bits. The
+    section on [quantisation](../quantisation/__init__.py) keeps them small in memory, too, and
+    turns them back in each layer. With four bits or three, it gives them [finer
+    scales](../quantisation/groups.py). Multiplying the whole numbers themselves, as
+    [LLM.int8()](https://arxiv.org/abs/2208.07339) does, is left out.
+
+    Vectors, biases and gains stay as they are: of the 810,306 weights they are 6,978.
 
     ### Exercises
 
@@ -149,8 +152,10 @@ def example(rows: int = 5, columns: int = 7) -> tuple[Tensor, ...]:
         65,536 for the numbers and 2,048 for the scales, where it was 262,144.
 
     ??? question "Leave out `round()`. What happens to the weights?"
-        The conversion to whole numbers cuts off what is behind the point. Every weight moves
-        towards zero, by up to a whole scale: -63.5 becomes -63, and 25.4 becomes 25.
+        The conversion to whole numbers cuts off what is behind the point. A weight that isn't a
+        multiple of the scale moves towards zero, by up to a whole scale: -63.5 becomes -63, and
+        25.4 becomes 25. Even the largest can lose: divided by its scale, it is sometimes
+        126.99999, and becomes 126.
 
     ??? question "Use one scale for the whole matrix. What does the largest error depend on now?"
         On the largest number of the matrix. If it is 100 times the largest of some row, that row
