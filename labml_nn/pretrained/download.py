@@ -13,11 +13,11 @@ four things can go wrong:
 * **It stops in the middle.** Then there is a file with the right name, and a part of the weights.
   [Reading it](checkpoint.py#read_file) fails, if you are lucky: not every format says how long its
   file should be.
-* **A bit is wrong** on a disk. Any four bytes are a number, so nothing complains. We turned
-  [9,600](../../results/bits.json#values.bits) bits of a small GPT-2, one at a time: [3.3
-  %](../../results/bits.json#tables.parts.any.harm) of them raise its loss by more than 0.01 nats,
-  and nobody would see the others.
-* **It is another file**, with the same names and shapes: the weights of a later training, or of
+* **A bit is wrong** on a disk. Any four bytes can be read as a number, or as “not a
+  number”, and there is no error. We turned [9,600](../../results/bits.json#values.bits) bits of a
+  small GPT-2, one at a time: [3.3 %](../../results/bits.json#tables.parts.any.harm) of them raise
+  its loss by more than 0.01 nats, and nobody would see the others.
+* **It is another file**, with the same names and shapes: weights of a later training, or of
   somebody who means no good. Nothing notices that, either.
 * **It doesn't end**, and fills your disk.
 
@@ -25,8 +25,8 @@ What helps is to know beforehand what should come. The length of the file bounds
 its *checksum* is like a fingerprint: 64 digits from 0 to f, made of all bytes of the file. Nobody
 knows how to make a second file with the same one.
 
-**In:** an address, and the length and the checksum of each file. **Out:** a folder in which each
-file that has its right name is the right one.
+**In:** an address, and the length and the checksum of each file. **Out:** these files in a
+folder, each checked before it got its name.
 """
 
 from collections.abc import Callable, Mapping
@@ -56,16 +56,17 @@ def fetch_file(address: str, path: Path, size: int, checksum: str, show: Show) -
     * `checksum` is its SHA-256, in hexadecimal digits
     * `show` is called after each block
     """
-    # Under another name until it is complete and checked. So what has the right name is right, also
-    # if you stop the program in the middle.
+    # Under another name until it is complete and checked. If you stop the program in the middle, no
+    # part of a file has the right name.
     part = path.with_name(f"{path.name}.part")
 
-    # The checksum grows with the file, so the file isn't read again.
+    # The checksum is computed block by block while the file comes in, so that the file needn't be
+    # read a second time.
     digest = sha256()
     done = 0
     with urlopen(address, timeout=60) as answer, part.open("wb") as file:
-        # Blocks of 32 MB, and none after the size that we know is passed: a wrong server can't
-        # fill the disk.
+        # Blocks of 32 MB. Once more than the expected size has come, no further block is read: a
+        # wrong server can't fill the disk.
         while done <= size and (block := answer.read(2**25)):
             file.write(block)
             digest.update(block)
@@ -85,13 +86,14 @@ def fetch(folder: Path, address: str, files: Files, show: Show = print) -> None:
     r"""
     ## All files
 
-    `address` is what stands before the names of the `files`. Most addresses name a *branch*, such
-    as “main”, and its owner can put other files there tomorrow. Better, the address has the hash of
-    a *revision* in it: then it always means the same files, and another checksum means that
-    something is wrong.
+    `address` is what stands before the names of the `files`. An address that names a *branch*, such
+    as “main”, can lead to other files tomorrow: its owner decides. Take one with the hash of a
+    *revision* in it. It always means the same files, and another checksum means that something is
+    wrong.
     """
     for name, (size, checksum) in files.items():
-        # What is there from an earlier call was checked then.
+        # What an earlier call has put here was checked then, and isn't checked again. A file that
+        # came here in another way never was.
         path = folder / name
         if not path.exists():
             fetch_file(address + name, path, size, checksum, show)
@@ -111,10 +113,13 @@ def example(rows: int = 5, columns: int = 3) -> tuple[Tensor, Tensor]:
     [99.7 %](../../results/bits.json#tables.parts.exponent%2C%20its%20highest%20bit.harm)
     of the cases you see that in the loss, and in
     [48.7 %](../../results/bits.json#tables.parts.exponent%2C%20its%20highest%20bit.lost)
-    the loss is no number any more. Any other bit changes one weight of
-    [108,416](../../results/pretrained.json#values.parameters.gpt2) to another small number, and
-    hardly any weight matters by itself. So a bad loss tells that a file is broken. A good one
-    doesn't tell that it is right.
+    the loss is no number any more.
+
+    In a weight below 2 that bit is 0, and any other bit makes another number below 2 of it. One
+    such weight of [108,416](../../results/pretrained.json#values.parameters.gpt2) hardly matters:
+    even with the wrong sign, [0.7 %](../../results/bits.json#tables.parts.sign.harm) of the weights
+    raise the loss by more than 0.01. So a good loss doesn't tell that a file is right. Nor does a
+    bad one tell that the file is wrong: [a mistake in the program](gpt2.py) looks the same.
 
     [One wrong bit of a weight in a small GPT-2, from three
     seeds](../../results/bits.json#tables.parts)
@@ -131,8 +136,8 @@ def example(rows: int = 5, columns: int = 3) -> tuple[Tensor, Tensor]:
     ### Exercises
 
     ??? question "The download stops in the middle. What happens when you run it again?"
-        The part has another name, so the file is fetched from the start. Files that were complete
-        stay.
+        Nothing has the file's right name yet, so it is fetched again, from the start: the old part
+        is overwritten. Files that were complete stay.
 
     ??? question "Why isn't the length enough, and why is it there in spite of the checksum?"
         - [ ] Two files with the same checksum could differ in length.
@@ -143,12 +148,12 @@ def example(rows: int = 5, columns: int = 3) -> tuple[Tensor, Tensor]:
             - Both are compared after the last block. Time isn't the reason.
 
     ??? question "You write to the right name, and check afterwards. What goes wrong?"
-        If you stop the program before the check, half a file has the right name. The next call
-        finds it there, and never checks it.
+        If you stop the program before the check, a part of the file has the right name. The next
+        call finds it there, and never checks it.
 
     ??? question "The list of checksums is beside the files, on the same server. What is it worth?"
-        It finds wrong bits and stopped downloads. If somebody replaces the file, they replace the
-        list, too. So ours is in the source, which you have from elsewhere.
+        It finds wrong bits and stopped downloads. But if you can replace the file, you can replace the
+        list, too. Ours is in the source, which you have from elsewhere.
     """
     # Random weights, and a last one whose bits are easy to follow.
     matrix = torch.randn(rows, columns)
