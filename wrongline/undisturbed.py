@@ -92,7 +92,9 @@ def stable_topk(
     if not input.dim() or not 0 <= k <= input.shape[dim]:
         return torch.topk(input, k, dim, largest, sorted)
     values, places = torch.sort(input, dim=dim, descending=largest, stable=True)
-    return torch.return_types.topk((values.narrow(dim, 0, k), places.narrow(dim, 0, k)))
+    # A part of a tensor has gaps in memory, which `view` refuses. PyTorch's results have none.
+    first = values.narrow(dim, 0, k).contiguous()
+    return torch.return_types.topk((first, places.narrow(dim, 0, k).contiguous()))
 
 
 def wide(value: Any) -> Any:

@@ -79,6 +79,11 @@ def test_the_largest_of_equals_come_in_order() -> None:
     assert stable_topk(x, k=3).indices.shape == (2, 3)
     with pytest.raises(RuntimeError, match="out of range"):
         stable_topk(x, 6)
+    # Their numbers lie in memory as those of PyTorch do, so a model may call `view` on them.
+    for dim in (0, 1):
+        ours, theirs = stable_topk(x, 2, dim), x.topk(2, dim)
+        for one, other in zip(ours, theirs, strict=True):
+            assert one.stride() == other.stride()
 
 
 class ToldPositions(Small):
