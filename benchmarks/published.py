@@ -93,6 +93,7 @@ SHOWN = {
     "litgpt Gemma-2-2b": "litgpt_gemma2",
     "litgpt Gemma-3-1b-it": "litgpt_window",
     "litgpt Mistral-7B-v0.1": "litgpt_window",
+    "litgpt Phi-3-mini-4k-instruct": "litgpt_window",
     "x-transformers shifted tokens": "x_transformers_cache",
     "x-transformers data-dependent ALiBi": "x_transformers_cache",
 }
