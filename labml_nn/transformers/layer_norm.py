@@ -95,8 +95,7 @@ class LayerNorm(nn.Module):
         # switches it off. If a linear layer follows, its weights can do the same.
         self.gain = nn.Parameter(torch.ones(d_model))
 
-        # A bias shifts a feature, by as much for all tokens. No subtracting of a token's mean can
-        # remove it any more.
+        # A bias shifts a feature, by as much for all tokens.
         self.bias = nn.Parameter(torch.zeros(d_model))
         self.eps = eps
 
