@@ -121,11 +121,16 @@ def example(
 
     ### Who cheats without a mask?
 
-    We left out the mask, with one seed and 400 steps. The loss of the mean is then 3.13, that of
-    the head 2.52, and that of the head with positions 0.07. Only the last one copies the next
-    letter. The others see it too, but to them all letters of the text are a heap: nothing says
-    which of them comes next. So a loss that isn't suspiciously low doesn't prove that the mask is
-    right. Change the last letter instead; no earlier output may move.
+    Leave out the mask, and the loss of the head with positions falls to
+    [0.07](../../results/unmasked.json#tables.models.One%20head%2C%20with%20positions.loss). The
+    others hardly gain:
+
+    [The loss of each model with the mask and without](../../results/unmasked.json#tables.models)
+
+    Only the head with positions copies the next letter. The others see it too, but to them all
+    letters of the text are a heap: nothing says which of them comes next. So a loss that isn't
+    suspiciously low doesn't prove that the mask is right. Change the last letter instead; no
+    earlier output may move.
 
     ### Exercises
 
