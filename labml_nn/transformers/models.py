@@ -267,7 +267,7 @@ def example(
 
     ### Normalisation
 
-    Each of the two sublayers reads a [normalised](models.py#TransformerLayer) copy of the stream:
+    Each of the two sublayers reads a [normalised](layer_norm.py) copy of the stream:
 
     $$
     x \leftarrow x + \operatorname{Sublayer}(\operatorname{LayerNorm}(x))
