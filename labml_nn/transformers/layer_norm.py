@@ -23,8 +23,9 @@ are left. The squares of these are 9, 1 and 16, and the mean of the squares, the
 | times the gains 2, 1, 0.5 | −2.04 | −0.34 | 0.68 |
 | plus the biases 0, 0, 1 | −2.04 | −0.34 | 1.68 |
 
-After the division, their mean is 0 and their variance 1. *Gain* and *bias* are learned, a pair for
-each feature. Those of the table are made up; before training they are 1 and 0, and change nothing.
+After the division, the features have mean 0 and variance 1. *Gain* and *bias* are learned, a pair
+for each feature. Those of the table are made up; before training they are 1 and 0, and change
+nothing.
 
 $$
 \operatorname{LayerNorm}(x) = g \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + b
@@ -57,8 +58,8 @@ def normalise(x: Tensor, eps: float = 1e-5) -> Tensor:
     so do 102, 104 and 109, and 20, 40 and 90. What stays is the ratio of the distances: 9 − 4 is
     2.5 times 4 − 2, and 1.36 + 0.34 is 2.5 times −0.34 + 1.02.
 
-    The scale isn't removed from a token whose features are nearly equal. 0.002, 0.004 and 0.009
-    have a variance of 0.0000087, which is less than $\epsilon$. They become −0.69, −0.23 and 0.93.
+    If the features are nearly equal, the scale is removed in part only. 0.002, 0.004 and 0.009 have
+    a variance of 0.0000087, which is less than $\epsilon$. They become −0.69, −0.23 and 0.93.
     """
     # One mean for each token, `[seq_len, batch_size, 1]`. `dim=-1` is the axis of the features, and
     # `keepdim` leaves an axis of size 1, so that the mean can be subtracted from all of them.
@@ -95,7 +96,8 @@ class LayerNorm(nn.Module):
         # switches it off. If a linear layer follows, its weights can do the same.
         self.gain = nn.Parameter(torch.ones(d_model))
 
-        # A bias shifts a feature, by as much for all tokens.
+        # A bias shifts a feature, by as much for all tokens. It comes after the normalisation, which
+        # would subtract the mean of the biases again.
         self.bias = nn.Parameter(torch.zeros(d_model))
         self.eps = eps
 
@@ -144,9 +146,9 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> tuple[Te
 
     ### A sentence before and after
 
-    The [transformer that writes](basic/autoregressive_experiment.py) has read “the cat sat”. Each
-    character has 128 features. Here is how far apart they are, before the last normalisation and
-    after it, without gain and bias:
+    The [small transformer](basic/autoregressive_model.py), with [the weights that run in these
+    pages](../page_models/models.py), has read “the cat sat”. Each character has 128 features. Here
+    is how far apart they are, before the last normalisation and after it, without gain and bias:
 
     [From the smallest feature of a character to the largest, and in bold from one standard
     deviation below their mean to one above](../../results/layer_norm.json#figures.sentence)
