@@ -201,8 +201,8 @@ def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2)
     ### Exercises
 
     ??? question "Queries and keys come from the same vector. Why by different weights?"
-        - [ ] A matrix can't be multiplied by itself.
-            - It can: the same matrix for both gives scores of the right shape.
+        - [ ] One matrix can't make both.
+            - It can: queries and keys are then equal, and the scores have the right shape.
         - [x] What a word looks for isn't what it is found by.
             - Yes. *sat* looks for a noun and is found as a verb. With one matrix for both, the
               score of *sat* for *cat* would always be that of *cat* for *sat*.
