@@ -66,7 +66,8 @@ def qk_matrices(attention: MultiHeadAttention) -> Tensor:
     query = attention.query.linear.weight.unflatten(0, shape)
     key = attention.key.linear.weight.unflatten(0, shape)
 
-    # The sum over the features of a head disappears. The rank of the matrix is at most `d_k`.
+    # The features of a head are summed over, and are no axis of the result. Its rank is at most
+    # `d_k`, their number.
     return torch.einsum("hdq,hdk->hqk", query, key) / math.sqrt(attention.d_k)
 
 
@@ -78,9 +79,9 @@ def ov_matrices(attention: MultiHeadAttention) -> Tensor:
     \sum_j A_{ij}\, W_O W_V\, z_j = \sum_j A_{ij}\, OV z_j
     $$
 
-    is what a head adds to the stream at position $i$. $W_V$ are this head's rows of the projection
-    of values, $W_O$ its columns of the output projection. The weights $A_{ij}$, a softmax of the
-    scores, come from QK alone, and what is moved comes from OV alone.
+    is what a head adds to the stream at position $i$, without biases. $W_V$ are this head's rows of
+    the projection of values, $W_O$ its columns of the output projection. But for the biases, the
+    weights $A_{ij}$, a softmax of the scores, come from QK, and what is moved comes from OV.
     """
     # Rows of the value projection, but columns of the output projection: the heads stand side by
     # side in what it gets. The product leads from the features of a position to those it adds.
