@@ -113,7 +113,8 @@ class BertEncoder(nn.Module):
         self.layers = nn.ModuleList(
             PostNormLayer(
                 d_model=d_model,
-                # Without a causal mask, any attention becomes one that sees both sides.
+                # Without a mask, an attention sees both sides, unless it is one-sided by itself, as
+                # a [sliding window](../transformers/memory/sliding_window.py) is.
                 self_attn=attention(heads, d_model, dropout_prob),
                 feed_forward=FeedForward(d_model, d_ff, dropout_prob, nn.GELU),
                 dropout_prob=dropout_prob,
@@ -159,8 +160,8 @@ class MaskedModel(nn.Module):
         self.dense = nn.Linear(d_model, d_model, bias=bias)
         self.norm = nn.LayerNorm(d_model, bias=bias)
 
-        # A number for each token: some letters are frequent wherever one is missing. It begins at
-        # zero.
+        # A number for each token, zero at first. “e” is frequent wherever a letter is missing, and
+        # its number can say so, whatever the features are.
         self.bias = nn.Parameter(torch.zeros(n_vocab))
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
