@@ -88,8 +88,8 @@ class Run:
         self.device = next(model.parameters()).device
         self.random = random_state(self.device)
 
-        # A model that is fine-tuned was trained before, and says for how many steps. So does one
-        # that came here by mistake.
+        # A model says for how many steps it was trained before: one that is to be fine-tuned, and
+        # one whose cell you forgot to run again.
         self.before = getattr(model, "steps_trained", 0)
 
         # Where it is kept, and what it says something with. Where several models are trained, each
@@ -101,7 +101,8 @@ class Run:
         r"""
         ### Train, up to a step
 
-        `look` is called so many `times` on the way, with dropout off. What it returns is in `seen`
+        `look` is called about so many `times` on the way, with dropout off: at equal distances of
+        whole steps, so 10 times in 600 steps, and 12 times in 25. What it returns is in `seen`
         afterwards, by the step.
         """
         # A run that is new in this session goes on from its file, if it has one.
@@ -120,8 +121,8 @@ class Run:
         progress = RunProgress(self.done, steps, self.tell)
         button = StopButton()
 
-        # What happens between two steps. The step is counted first, since a look may tell how far
-        # the run is.
+        # What happens between two steps. The step is counted first: what a look finds is kept under
+        # the number of steps that the model has made.
         def between(step: int, loss: Tensor) -> bool:
             self.count(step, loss)
             if step % max(1, steps // times) == 0:
@@ -133,7 +134,8 @@ class Run:
             if tenth or len(self.unread) == 20:
                 progress.update(self.read(), tenth)
 
-            # A machine that is taken away costs a tenth of the run at most.
+            # If the run is kept in a folder, a machine that is taken away costs a tenth of it at
+            # most.
             if tenth:
                 self.file.keep(self)
 
@@ -164,7 +166,7 @@ class Run:
         r"""
         ### Count a step
         """
-        # The loss stays on the GPU for now: as a tensor, it needn't be there yet.
+        # The loss stays a tensor on the GPU, which may not have computed it yet.
         self.done = step
         self.unread.append(loss)
         self.after_step(step, loss)
