@@ -28,14 +28,15 @@ Why two? A wrapper changes the names of the weights, and a compiled model is com
 length of the sequence changes for the first time. A sample has another length at each token.
 
 With [several processes](processes.py), each step is the one that a single process would have made,
-in less time. `batch_size` is that of all processes together. Two processes with half a batch each
-compute, to rounding, what one process computes with the whole batch. So learning rate and losses
-stay the same, and a run may be resumed with another number of processes. Only dropout then draws
-other numbers.
+and should take less time. `batch_size` is that of all processes together. Two processes with half a
+batch each compute, to rounding, what one process computes with the whole batch. So learning rate
+and losses stay the same, and a run may be resumed with another number of processes. Only dropout
+then draws other numbers.
 
-All processes read the text, evaluate and sample, each for itself. That takes as long as if one
-did it. They talk only to agree on the loss, and with shards, to gather the weights. Only rank 0
-prints, records and saves.
+All processes read the text, evaluate and sample, each for itself. On a GPU each, that takes as long
+as if one did it. While training, they exchange gradients, with shards also weights, and after each
+step they ask each other whether to stop. After an evaluation they take the loss of rank 0. Only
+rank 0 prints, records and saves.
 
 The tests run two processes on one CPU: their losses are those of one process. **On several GPUs it
 was not tried.**
@@ -75,8 +76,8 @@ def decide(config: TrainConfig) -> tuple[TrainConfig, torch.device, torch.dtype]
         device = choose_device(config.device)
         dtype = choose_precision(config.precision, device)
 
-    # Compiling takes up to a minute. On a GPU that pays in all but short runs; it needs Triton,
-    # which not every system has. On a CPU a short run would be over before.
+    # Compiling takes up to a minute, which should pay in long runs. On a GPU it needs Triton, which
+    # not every system has, and on a CPU a C++ compiler: there you have to ask for it.
     compile = config.compile
     if compile is None:
         has_triton = importlib.util.find_spec("triton") is not None
@@ -119,7 +120,9 @@ def place(
     if not config.sharded:
         replica = data_parallel(model, device)
 
-    # Last, so that PyTorch can compile what the wrapper does, too.
+    # Last, as PyTorch's [notes](https://docs.pytorch.org/docs/stable/notes/ddp.html) advise: the
+    # compiler has to cut the model where gradients are sent. From a single piece, none could be
+    # sent before the whole backward pass is done. (PyTorch 2.13 cuts it in either order.)
     if config.compile:
         # Nothing is compiled yet; that happens at the first step.
         replica = torch.compile(replica)
@@ -260,8 +263,8 @@ def shard(model: nn.Module, device: torch.device) -> None:
     The model stays the same object. Each of its parameters is now a *DTensor*, a tensor that knows
     that other processes have the rest of it, so loop, optimizers and gradient clipping stay as they
     are. A [checkpoint](checkpoint.py) holds whole tensors, so a run may be resumed with shards or
-    without. It also means that the model must fit into the main memory when it is made, saved and
-    loaded.
+    without. The whole model must fit into the main memory, then, when it is saved and loaded, and
+    also when it is made, before it is cut.
     """
     # A single process has nothing to split. The option may still be given, by a script that is also
     # run alone.
@@ -274,7 +277,8 @@ def shard(model: nn.Module, device: torch.device) -> None:
     except ImportError:
         raise InputError("--sharded needs PyTorch 2.6 or newer") from None
 
-    # PyTorch warns of logits that are changed in place. Here none are.
+    # PyTorch warns if a module returns a view, as the logits are: changed in place, it would give
+    # wrong gradients. Here nobody changes them.
     warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a view")
 
     # The mesh says who shares with whom; here it is one row of all processes.
@@ -314,8 +318,10 @@ def example(batch_size: int = 3, seq_len: int = 5, d_in: int = 7, d_out: int = 2
         The model itself.
 
     ??? question "Why is it the model that is saved, and not the replica?"
-        The names of the replica's weights begin with the names of its wrappers, and a run that is
-        resumed without them would not find its weights.
+        The names in `replica.state_dict()` begin with those of its wrappers, “module” and
+        “_orig_mod”. A model without wrappers wouldn't find them. (The
+        [checkpoint](checkpoint.py#state_of) would be right with either: what it calls takes these
+        names off.)
 
     ??? question "Move the model first, then shard it. Where does a model of 100 GB fail?"
         At `model.to(device)`, on any GPU with less memory. Sharded first, each GPU gets its part.
@@ -324,14 +330,16 @@ def example(batch_size: int = 3, seq_len: int = 5, d_in: int = 7, d_out: int = 2
         Four. The loss of the step is the mean over all twelve.
 
     ??? question "Each process starts from a seed of its own. Which line saves you?"
-        `DistributedDataParallel`, which sends the weights of rank 0 to all. Without it, each
-        process would train another model with the averaged gradients of all.
+        `DistributedDataParallel`, which sends the weights of rank 0 to all when it is made. With
+        `--sharded`, nothing saves you: each process cuts its shards from its own weights, and the
+        model is put together from several.
 
     ??? question "Two processes, `batch_size` 6, two micro-batches. What does `check_batch` do?"
         It raises an error: 6 isn't a multiple of 2 · 2.
 
     ??? question "A billion parameters, AdamW in `float32`, eight GPUs. How much does each hold?"
-        16 GB in all, so 2 GB each, and the activations. Data parallel, it is 16 GB on each.
+        16 GB in all, so 2 GB each. While it computes, also a whole layer or two, embedding and
+        head, and the activations. Data parallel, it is 16 GB on each, and the activations.
 
     ??? question "An embedding, twelve layers, a head. How often is `fully_shard` called?"
         13 times: once for each layer, and once for the model, which takes embedding and head.
