@@ -125,8 +125,8 @@ def split() -> tuple[Tensor, Tensor]:
     # The same days are held out in every run, whatever its seed, so that runs can be compared.
     generator = torch.Generator().manual_seed(1)
 
-    # Shuffled, because the last tenth of two centuries would be years that begin with 208 and 209:
-    # then we would test on beginnings of a year that the model has never seen.
+    # Shuffled. The last tenth of two centuries are years that begin with 208 and 209, and a model
+    # that never saw them [translates fewer](dates.py#example).
     days = torch.randperm(N_DAYS, generator=generator)
     n_train = N_DAYS * 9 // 10
     return days[:n_train], days[n_train:]
@@ -190,10 +190,15 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
 
     ### A careless split
 
-    What would go wrong with a careless split? If *pairs* were held out at random, nearly every
-    held-out day would still be in the training in one of its four other forms, with the very same
-    target. A model that knows the targets by heart would look as if it could read. So *days* are
-    held out, in all forms.
+    If *pairs* were held out at random, nearly every held-out day would be among the training pairs
+    in one of its four other forms, with the very same target. A model could know targets by heart
+    and look as if it could read. So *days* are held out, in all forms.
+
+    We tried it, with one seed. In 500 steps it makes hardly any difference: the 16,000 pairs that
+    are drawn have only 16 % of those days. The model with one vector translates 25.8 % exactly,
+    30 % of the days that it has read in another form, and 25 % of the others. We expect more of it
+    in a longer run. Holding out the *last* tenth of the days matters at once: the model with
+    attention translates 84 %, and not 99.7 %.
 
     ### Exercises
 
@@ -206,9 +211,10 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
         as those of sentences do, nothing would say when to stop.
 
     ??? question "Fill up at the beginning: `__<3/5/1987>`. What else has to change?"
-        `decode`, which takes the first symbol for the start and drops it. The
-        [model](encoder_decoder.py) would also have to hide padding in the target: the causal mask
-        hides only what comes later.
+        `decode`, which takes the first symbol for the start and drops it. And the positions in the
+        [model](encoder_decoder.py), which count from the first token: the same date would get other
+        positions beside a longer one, and other logits. If targets differed in length, the model
+        would have to hide their padding, too: the causal mask hides only what comes later.
     """
     # Most days are to train on.
     days, held_out = split()
