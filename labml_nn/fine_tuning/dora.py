@@ -14,7 +14,8 @@ terms:
 Double a matrix. Each of its rows keeps its direction and gets twice as long, so one number says it
 all. [LoRA](lora.py) can't: it would have to add a copy of the whole matrix, and in a product of
 rank 8 each row is a mix of the same 8 rows. So one low-rank product has to make rows longer *and*
-turn them. The paper found that full fine-tuning changes lengths and directions more independently.
+turn them. The paper found that with LoRA the two go together: the more directions change, the
+more lengths change. Full fine-tuning can change the one much and the other little.
 
 *DoRA* gives each row a length of its own, a number to be learned, and LoRA only turns the row:
 
@@ -32,7 +33,7 @@ before. With $m = 10$, the row is $(10, 0)$.
 **In** and **out** are those of [LoRA](lora.py#LoRALinear), and the adapter has one more number for
 each output feature.
 
-Left out: dropout, and how libraries get the same without making the whole matrix.
+Left out: dropout, and how to get the lengths without making the whole matrix. (peft makes it, too.)
 """
 
 import torch
@@ -75,7 +76,8 @@ class DoRALinear(LoRALinear):
         r"""
         From `[seq_len, batch_size, d_in]` to `[seq_len, batch_size, d_out]`.
         """
-        # $(3, 4)$ has become $(5, 0)$ as a whole, so the result is no longer a sum of two products.
+        # One product, with the matrix that was made for the lengths. LoRA's sum of two products,
+        # times $m$ over the length for each output, would give the same.
         return F.linear(x, self.weight(), self.base.bias)
 
 
@@ -99,7 +101,7 @@ def example(
     worst of the other, [1.607](../../results/lora.json#tables.methods.LoRA%20rank%208.python_high).
     The paper finds a gain for models of billions of weights. We gave DoRA the learning rate that is
     best for LoRA. A step takes [0.95](../../results/lora.json#values.dora_time) times as long as
-    LoRA's.
+    LoRA's. (One product takes the place of LoRA's three; that this is why is a guess.)
 
     ### Exercises
 
