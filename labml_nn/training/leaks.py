@@ -25,9 +25,10 @@ is [4.089](../../results/mistakes.json#tables.mistakes.ViewForSplit.honest).
 
 **In:** a model and a validation text. **Out:** two losses of the same predictions. The *honest*
 loss is computed as the model is used: for each prediction the model gets the characters before it
-and nothing else. In a correct model both are equal, up to rounding. Any other difference is
-a mistake, also one that makes the model look worse than it is. A score can be dishonest in other
-ways, which are [in the museum](../transformers/mistakes/measuring.py).
+and nothing else. If these characters alone decide, both are equal, up to rounding. Any other
+difference means that something else has a say, for example the next character, or other sequences
+of the batch. The difference can also make the model look worse than it is. A score can be dishonest
+in other ways, which are [in the museum](../transformers/mistakes/measuring.py).
 """
 
 from dataclasses import asdict, dataclass
@@ -39,7 +40,7 @@ from torch import Tensor, nn
 from labml_nn.training.data import fixed_windows
 
 # In nats. Rounding in `float32` makes a hundred times less, and the leaks of our museum make a
-# hundred times more.
+# hundred times more. In `bfloat16`, rounding alone can make more: measure in `float32`.
 TOLERANCE = 1e-3
 
 
@@ -69,7 +70,7 @@ class HonestLoss:
         if not self.leaks:
             return f"{said}, at the same predictions"
 
-        # The length of the prefix tells where to look: at the first position, or at the last.
+        # The prediction after a prefix of 5 characters is that of position 4: look there.
         return (
             f"{said} at the same predictions: they differ by {self.difference:.3g} after a prefix "
             f"of {self.length}, so the model sees something else than what comes before, and its "
@@ -81,7 +82,8 @@ def spread(n: int, most: int) -> list[int]:
     r"""
     ## Evenly spaced numbers
 
-    At most `most` of the numbers below `n`, the first and the last among them.
+    At most `most` of the numbers below `n`. If `most` is two or more, the first and the last are
+    among them.
     """
     # A set, because rounding can give the same number twice if there are few.
     return sorted({round(i * (n - 1) / max(most - 1, 1)) for i in range(most)})
@@ -135,7 +137,8 @@ def honest_loss(
     # The model goes on as it was.
     model.train(was_training)
 
-    # The worst prediction; NaN is worse than any number, and a plain maximum would skip it.
+    # The worst prediction. NaN is worse than any number, and a plain maximum can miss it: the
+    # largest of 1, NaN and 2 is 2 in Python.
     differences = [abs(honest - teacher) for honest, teacher in found]
     # Pairs compare by their first item first, and `x != x` is true for NaN alone.
     worst = max(range(len(found)), key=lambda i: (differences[i] != differences[i], differences[i]))
