@@ -16,12 +16,13 @@ A model that writes keeps the keys and values of its whole text in a [cache](../
 reads all of them for each new token. With 32 layers, 32 heads of 128 features and 16 bits a number,
 that is 2 · 32 · 32 · 128 · 2 bytes, half a megabyte for each token. A text of 8,192 tokens takes 4
 GiB, and all of it goes through the processor to get the next token, where each number is used in a
-single multiplication. Reading takes longer than computing.
+single multiplication. Reading takes longer than computing ([Shazeer
+2019](https://arxiv.org/abs/1911.02150)).
 
 Sharing makes the cache smaller. With 8 heads of keys for 32 heads of queries it is a quarter:
 
 * *Multi-head* attention has as many heads of keys and values as of queries.
-* *Multi-query* attention has one, shared by all ([Shazeer 2019](https://arxiv.org/abs/1911.02150)).
+* *Multi-query* attention, of the same paper, has one, shared by all.
 * *Grouped-query* attention is between the two. Neighbouring heads of queries form a group, and each
   group shares one head of keys and values. With six heads of queries and two of keys:
 
@@ -31,8 +32,8 @@ keys        0       1
 ```
 
 **In** and **out** are those of [multi-head attention](../mha.py). What is lost: the heads of a
-group can still look at different places, since their queries differ, but at each place they find
-the same values.
+group compare their queries with the same keys. They can still look at different places, since their
+queries differ, but at each place they find the same values.
 """
 
 from collections.abc import Callable
@@ -207,7 +208,10 @@ def example(
 
     ??? question "Use “repeat” for `repeat_interleave`. How do you notice?"
         Not by shapes, and not by training: it is another way to share. Load the weights of a
-        trained model, and it writes nonsense: its groups are neighbours.
+        trained model, whose groups are neighbours, and compare outputs. The loss alone can be
+        missed: with two heads of keys for four of queries, the first and the last head keep
+        theirs. When we tried it with the model below “Measured here” and three seeds, the loss rose
+        from 2.22 to 2.41.
     """
     # Twice as many heads of queries as of keys.
     heads = 2 * key_heads
