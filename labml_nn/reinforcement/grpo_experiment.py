@@ -39,8 +39,8 @@ from labml_nn.training.loop import train
 from labml_nn.training.run import Run
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
-# Gradients that are estimated from a few answers are noisy, and the rate is about a seventh of that
-# of imitation. It is the same for all trainings with rewards.
+# The same for all trainings with rewards, and not the best. In a try with one seed, 200 steps came
+# to 53 % with it, to 63 % with 0.001, and to 45 % with 0.003, the rate of imitation.
 RATE = 4e-4
 
 
@@ -82,8 +82,8 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     print(f"validation loss {found['loss']:.3f}, right: {found['greedy']:.1%}")
 
     # ### Answers and their check
-    # One question, eight answers, and their rewards. Most of the wrong ones are nearly in order,
-    # and have lost a digit or have one twice.
+    # One question, eight answers, and their rewards. Most of the wrong ones are in order, but a
+    # digit or two are missing, and others stand in their place.
     questions = draw_questions(sizes.n_digits, 1, torch.Generator().manual_seed(seed))
     groups = questions.expand(-1, sizes.n_answers)
     answers = answer(start, groups)
