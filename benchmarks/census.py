@@ -37,7 +37,7 @@ import torch.nn.functional as F  # noqa: E402
 import transformers  # noqa: E402
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES  # noqa: E402
 
-from benchmarks.census_meant import MEANT, SHOWN  # noqa: E402
+from benchmarks.census_meant import explained  # noqa: E402
 from benchmarks.library.keeping import Kept, key_of  # noqa: E402
 from benchmarks.library.watched import accounted  # noqa: E402
 from benchmarks.record import code_of, write  # noqa: E402
@@ -188,17 +188,14 @@ def report(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
         counts.update(has or {"clean"})
         if has:
             names = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[kind]
+            meant, shown = explained(kind, transformers.__version__)
             rows.append(
                 {
                     "model": kind,
                     "class": names if isinstance(names, str) else names[0],
                     "found": ", ".join(sorted(has)),
-                    "meant": MEANT.get(kind, ""),
-                    "shown": "".join(
-                        f"benchmarks/faults/{name}.py"
-                        for name, types in SHOWN.items()
-                        if kind in types
-                    ),
+                    "meant": meant,
+                    "shown": ", ".join(f"benchmarks/faults/{name}.py" for name in shown),
                     "said": " / ".join(one["said"].values())[:400],
                 }
             )

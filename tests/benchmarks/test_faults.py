@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.census_meant import MEANT, SHOWN
+from benchmarks.census_meant import MEANT, MEANT_IN, SHOWN, SHOWN_IN, explained
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "faults"
 # For packages that the tests don't install.
@@ -31,10 +31,22 @@ def test_each_fault_is_shown_without_our_code(name: str) -> None:
     run(name)
 
 
+def test_an_older_release_has_causes_of_its_own() -> None:
+    assert explained("zamba2", "5.24.0") == (MEANT["zamba2"], ["mamba2"])
+    assert explained("zamba2", "5.12.0") == (MEANT_IN["5.12.0"]["zamba2"], ["several_tokens"])
+    assert explained("rwkv", "5.12.0") == (MEANT["rwkv"], ["rwkv"])
+    assert explained("llama", "5.12.0") == ("", [])
+
+
 def test_every_finding_that_is_explained_is_shown_and_no_program_knows_ours() -> None:
     assert {kind for kinds in SHOWN.values() for kind in kinds} == set(MEANT)
+    assert MEANT_IN.keys() == SHOWN_IN.keys()
+    older: set[str] = set()
+    for version, shown in SHOWN_IN.items():
+        assert {kind for kinds in shown.values() for kind in kinds} == set(MEANT_IN[version])
+        older |= shown.keys()
     programs = sorted(FOLDER.glob("*.py"))
-    assert {path.stem for path in programs} == {*SHOWN, *OF_OTHERS}
+    assert {path.stem for path in programs} == {*SHOWN, *OF_OTHERS, *older}
     for path in programs:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         named = {one.module for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)}
