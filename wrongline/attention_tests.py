@@ -60,6 +60,7 @@ from wrongline.verdicts import (
     place_in,
     run_all,
 )
+from wrongline.ways_to_call import output_in
 from wrongline.whole import Whole
 
 # Scores that are divided by the width: muP does so.
@@ -127,7 +128,7 @@ def find_mistakes(
     attention: nn.Module,
     heads: int,
     d_model: int,
-    call: Callable[[nn.Module, Tensor], Tensor] = lambda attention, x: attention(x),
+    call: Callable[[nn.Module, Tensor], Tensor] = lambda attention, x: output_in(attention(x), x),
     masked: Callable[[nn.Module, Tensor, Tensor], Tensor] | None = None,
     weights: Callable[[nn.Module, int], list[Matrix]] | None = named_weights,
     read: Callable[[nn.Module, list[Tensor]], Tensor] | None = None,
@@ -142,7 +143,8 @@ def find_mistakes(
     verdicts](verdicts.py).
 
     * `attention` should have the dropout that you train with, and more heads than one
-    * `call` gives the output for `x`, with axes for the batch, positions and features
+    * `call` gives the output for `x`, with axes for the batch, positions and features; without it,
+      the output is what has the shape of `x`, if weights or a cache stand beside it
     * `masked` is told a mask as well, true where a position may look, with axes for
       the batch, queries and keys; without it, no padding is tried
     * `weights` gives four matrices with their biases, if [they can't be

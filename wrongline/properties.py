@@ -24,11 +24,15 @@ import torch
 from torch import Tensor, nn
 
 from wrongline.comparison import NEAR, off, roughen
+from wrongline.verdicts import NotTried
 
 Run = Callable[[Tensor], Tensor]
 
 # So many names are said in a sentence.
 MOST_NAMES = 6
+
+# NaN depends on everything, so it is told alone.
+NO_NUMBERS = "the output has NaN or infinite numbers"
 
 # Fewer rows of a matrix than these may be without a gradient.
 FEW_ROWS = 4
@@ -92,10 +96,12 @@ def nothing_from_the_future(attention: nn.Module, run: Run, x: Tensor) -> str:
 
     All sequences are looked at: a mask can be there for the first one alone.
     """
+    if not run(x).isfinite().all():
+        return NotTried(NO_NUMBERS)
     # In both modes, because some masks are there in one of them only.
-    for training in (True, False):
+    for training in (False, True):
         attention.train(training)
-        mode = "training" if training else "evaluation"
+        mode = "in training, " if training else ""
 
         # One position at a time: what is too late for this one is allowed for the next.
         for position in range(x.shape[1]):
@@ -104,7 +110,7 @@ def nothing_from_the_future(attention: nn.Module, run: Run, x: Tensor) -> str:
             # All inputs after it, of all sequences.
             if not is_zero(found[:, position + 1 :], found):
                 return (
-                    f"in {mode}, the output at position {position} depends on later inputs: the "
+                    f"{mode}the output at position {position} depends on later inputs: the "
                     "mask leaks, the softmax is along another axis, or a view mixes positions"
                 )
     return ""
@@ -114,6 +120,8 @@ def sequences_apart(attention: nn.Module, run: Run, x: Tensor) -> str:
     r"""
     ## Does a sequence depend on others?
     """
+    if not run(x).isfinite().all():
+        return NotTried(NO_NUMBERS)
     for row in range(len(x)):
         # All of its outputs, and all inputs of others.
         found = gradient(run, x, row)
@@ -164,7 +172,8 @@ def every_matrix_is_used(attention: nn.Module, run: Run, x: Tensor) -> str:
     # rounding), since the softmax takes it out again.
     named = attention.named_parameters()
     unused = {n: w.dim() for n, w in named if w.grad is None or w.dim() > 1 and not w.grad.any()}
-    return never_used(unused) or rows_without_gradient(attention)
+    why = "never used, or what it makes is detached"
+    return never_used(unused, why) or rows_without_gradient(attention)
 
 
 def rows_without_gradient(attention: nn.Module) -> str:
@@ -194,11 +203,12 @@ def rows_without_gradient(attention: nn.Module) -> str:
     return ""
 
 
-def never_used(unused: Mapping[str, int]) -> str:
+def never_used(unused: Mapping[str, int], why: str = "never used") -> str:
     r"""
     ## Say which weights are never used
 
     `unused` has the number of axes of each. A bias goes without saying where its matrix is named.
+    The sentence ends with `why` that may be.
     """
     matrices = {name.rpartition(".")[0] for name, axes in unused.items() if axes > 1}
     named = [n for n, axes in unused.items() if axes > 1 or n.rpartition(".")[0] not in matrices]
@@ -206,7 +216,7 @@ def never_used(unused: Mapping[str, int]) -> str:
         return ""
     # A model may have hundreds of them.
     more = f" and {len(named) - MOST_NAMES} others" if len(named) > MOST_NAMES else ""
-    return f"no gradient comes to {', '.join(named[:MOST_NAMES])}{more}: it is never used"
+    return f"no gradient comes to {', '.join(named[:MOST_NAMES])}{more}: {why}"
 
 
 def stays_finite(attention: nn.Module, run: Run, x: Tensor) -> str:

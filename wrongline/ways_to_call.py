@@ -38,7 +38,9 @@ def output_in(result: Any, x: Tensor) -> Any:
 
     Beside it may be weights, or a cache. What has the shape of the input is the output.
     """
-    # In a dictionary, or side by side.
+    # In a dictionary, in fields, or side by side.
+    if not isinstance(result, Tensor | dict | tuple | list):
+        result = getattr(result, "__dict__", result)
     parts = [*result.values()] if isinstance(result, dict) else result
     parts = parts if isinstance(parts, tuple | list) else [parts]
 

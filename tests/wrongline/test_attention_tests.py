@@ -140,8 +140,9 @@ def test_a_tuple_and_a_failing_call_are_told_in_a_sentence() -> None:
         def forward(self, x: Tensor) -> tuple[Tensor, None]:
             return super().forward(x), None
 
-    assert "a tuple of 2" in find_mistakes(Pair(3, 24), 3, 24)["runs"]
-    check_attention(Pair(3, 24), 3, 24, call=lambda attention, x: attention(x)[0])
+    said = find_mistakes(Pair(3, 24), 3, 24, call=lambda attention, x: attention(x))
+    assert "a tuple of 2" in said["runs"]
+    check_attention(Pair(3, 24), 3, 24)
     said = find_mistakes(nn.MultiheadAttention(24, 3), 3, 24)["runs"]
     assert "TypeError" in said
     assert "say by `call`" in said
