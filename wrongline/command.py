@@ -46,11 +46,13 @@ from wrongline.definitions import run_definitions
 from wrongline.guesses import SIZES, Config, guess_arguments
 from wrongline.in_place import borrowed
 from wrongline.language_model import find_in_language_model
-from wrongline.pasted_models import best_way, is_model
+from wrongline.model_tests import SEES
+from wrongline.pasted_models import best_way, is_model, texts
 from wrongline.pasted_text import line_of, shown
 from wrongline.special_sizes import special_sizes
 from wrongline.tiny import tiny
-from wrongline.verdicts import ERROR, Findings, Verdict
+from wrongline.verdicts import ERROR, Findings, Verdict, told
+from wrongline.ways_to_call import ways
 
 Makes = Callable[..., nn.Module]
 
@@ -242,8 +244,13 @@ def examine(module: nn.Module, width: int, heads: int, **options: Any) -> Findin
     if is_model(module):
         return find_in_language_model(module, texts_for(module), **options)
 
-    # It can't be called, and the first error says why.
-    return Findings([Verdict("runs", ERROR, failed)])
+    # It can't be called, and the error of the likeliest way says why.
+    try:
+        with torch.no_grad(), borrowed(module):
+            next(ways(module.forward, {}))(module.eval(), texts(width))
+    except Exception as error:
+        failed = told(error)
+    return Findings([Verdict("runs", ERROR, f"it takes neither tokens nor vectors: {failed}")])
 
 
 def judge(
@@ -350,5 +357,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     # The last line says it in short.
     print(shown_by_line(found, kind))
+    if SEES in found.get("model_prefix", ""):
+        print("if it is an encoder, which may see everything: --skip model_prefix")
     print(found.summary)
     return found.status(said.strict)
