@@ -151,7 +151,7 @@ def cache_agrees(whole: Whole) -> str:
     if whole.read:
         return disagreement(whole, said_by(whole))
     if not whole.is_called_as_usual:
-        return NotTried("`predict` says how the model is called, and nobody by `read` how it reads")
+        return NotTried("nobody has said by `read` how it reads with a cache")
     reason = ""
     said_so = says_it_has_none(whole.model)
     if said_so:

@@ -27,7 +27,7 @@ from wrongline.verdicts import SaidError
 TARGETS = r"target|label|^y$"
 SWITCH = r"^(is_|use_)?(causal|causal_mask|autoregressive)$"
 BEGINNING = r"^(start|input|cur)_?pos$|^start_?pos|^offset$|^pos$"
-SECOND_TEXT = r"^(tgt|trg|target_ids|decoder_input(_id)?s)"
+SECOND_TEXT = r"^(tgt|trg|target_ids|dec(oder)?_(input|ids|tokens|x$))"
 
 # What it calls the longest text. A model, or its configuration, knows it.
 LENGTHS = (
@@ -94,6 +94,36 @@ def beside(model: nn.Module, tokens: Tensor) -> dict[str, Any]:
         elif is_needed(one) and re.search(TARGETS, name):
             given[name] = tokens
     return given
+
+
+def called_with(model: nn.Module, tokens: Tensor, **given: Any) -> Any:
+    r"""
+    ## Give it its tokens
+
+    They come first, or by name, if `forward` takes names only.
+    """
+    first = next(iter(arguments_of(model).values()), None)
+    if first is not None and first.kind is first.KEYWORD_ONLY:
+        return model(**{first.name: tokens}, **given)
+    return model(tokens, **given)
+
+
+def wants_more(model: nn.Module, given: dict[str, Any]) -> str:
+    r"""
+    ## What else must be given, and how to say it
+
+    An empty sentence, if `forward` has all that it needs.
+    """
+    first, *others = [*arguments_of(model).items()] or [("", None)]
+    missing = [name for name, one in others if is_needed(one) and name not in given]
+    if not missing:
+        return ""
+    named = "".join(f", {name}=..." for name in missing)
+    tokens = f"{first[0]}=tokens" if first[1].kind is first[1].KEYWORD_ONLY else "tokens"
+    return (
+        f"`forward` also wants {', '.join(missing)}: say predict=lambda model, tokens: "
+        f"model({tokens}{named}), which must give the logits"
+    )
 
 
 def refuse_two_texts(model: nn.Module) -> None:
@@ -175,7 +205,7 @@ def takes_one_text(model: nn.Module, tokens: Tensor) -> bool:
     if tokens.dim() != 2 or not len(tokens):
         return False
     try:
-        found = find_logits(model(tokens[0], **beside(model, tokens[0])))
+        found = find_logits(called_with(model, tokens[0], **beside(model, tokens[0])))
     except Exception:
         return False
     return isinstance(found, Tensor) and found.dim() == 2 and len(found) == tokens.shape[1]
@@ -209,10 +239,13 @@ def logits_of(model: nn.Module, tokens: Tensor) -> Tensor:
     tokens = tokens.contiguous()
     given = beside(model, tokens)
     try:
-        result = model(tokens, **given)
+        result = called_with(model, tokens, **given)
     except Exception as error:
         if takes_one_text(model, tokens):
             raise OtherCallError(ONE_TEXT) from error
+        more = wants_more(model, given)
+        if more and isinstance(error, TypeError):
+            raise OtherCallError(more) from error
         raise
     found = shaped(find_logits(result), tokens)
 

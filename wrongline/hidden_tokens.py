@@ -24,7 +24,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from wrongline.calling import arguments_of, beside, find_logits, is_needed
+from wrongline.calling import arguments_of, beside, called_with, find_logits, is_needed
 from wrongline.model_tests import other_tokens, sees_future
 from wrongline.places import place_of
 from wrongline.verdicts import NotTried, told
@@ -71,7 +71,7 @@ def future_under(
     """
 
     def call(model: nn.Module, tokens: Tensor) -> Tensor:
-        logits = find_logits(model(tokens, **(beside(model, tokens) | {name: mask})))
+        logits = find_logits(called_with(model, tokens, **(beside(model, tokens) | {name: mask})))
         return logits.masked_fill(hidden.unsqueeze(-1), 0.0)
 
     return sees_future(replace(whole, predict=call), model, whole.inputs, MASKED_ROUNDS, told)
@@ -100,7 +100,7 @@ def padding_is_hidden(whole: Whole) -> str:
     for mask in ((~hidden).long(), ~hidden, hidden, hidden.long()):
 
         def call(tokens: Tensor, mask: Tensor = mask) -> Tensor:
-            return find_logits(model(tokens, **beside(model, tokens), **{name: mask}))
+            return find_logits(called_with(model, tokens, **beside(model, tokens), **{name: mask}))
 
         with whole.rough() as model:
             try:
@@ -144,7 +144,7 @@ def documents_are_apart(whole: Whole) -> str:
     numbers = numbers.expand(inputs.shape)
 
     def call(tokens: Tensor) -> Tensor:
-        return find_logits(model(tokens, **beside(model, tokens), **{name: numbers}))
+        return find_logits(called_with(model, tokens, **beside(model, tokens), **{name: numbers}))
 
     with whole.rough() as model:
         try:

@@ -137,7 +137,8 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[st
 
     ??? question "Which mistake can `check_language_model` not find?"
         A wrong scale, for instance: such a model is another good model. [Check its
-        attention](attention_tests.py), which is compared with the formula.
+        attention](attention_tests.py), which is compared with the formula. And a loss that
+        `forward` makes of targets isn't looked at here: `check_training_step` does that.
     """
     # Different sequences, of random tokens.
     tokens = torch.randint(n_vocab, (batch_size, seq_len))

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from wrongline.calling import (
     arguments_of,
     beside,
+    called_with,
     find_logits,
     is_needed,
 )
@@ -45,6 +46,7 @@ from wrongline.made_caches import (
     new_list,
 )
 from wrongline.model_tests import other_tokens
+from wrongline.verdicts import told
 from wrongline.whole import Whole
 
 # What a cache is called, as an argument and as a field of the result. (Release 5.24 of the library
@@ -169,7 +171,7 @@ def returned(name: str, wishes: dict, place: Place, model: nn.Module, parts: lis
     for number, part in enumerate(parts):
         # The first call is given no cache, and makes one.
         given = beside(model, part) | wishes | place(n_read, part) | cache
-        result = next_call(partial(model, part, **given), number)
+        result = next_call(partial(called_with, model, part, **given), number)
         there, kept = cache_in(result, name)
         # A model without one would be told each part alone.
         if kept is None:
@@ -195,7 +197,7 @@ def filled(
     n_read = 0
     for number, part in enumerate(parts):
         given = beside(model, part) | wishes | place(n_read, part) | {name: cache}
-        result = next_call(partial(model, part, **given), number)
+        result = next_call(partial(called_with, model, part, **given), number)
         if marks(cache) == before:
             raise NoCacheError(f"`{name}` stays empty")
         said.append(find_logits(result))
@@ -257,9 +259,13 @@ def contents(model: nn.Module) -> dict[str, Any]:
     }
 
 
-def in_module(wishes: dict, place: Place, model: nn.Module, parts: list) -> list[Tensor]:
+def read_module(
+    wishes: dict, place: Place, model: nn.Module, parts: list
+) -> tuple[list[Tensor], bool]:
     r"""
-    ## The cache stays in the module
+    ## Read with what a module keeps
+
+    Beside the logits, whether something of it is called a cache, or is made like one.
     """
     said = []
     n_read = 0
@@ -269,11 +275,31 @@ def in_module(wishes: dict, place: Place, model: nn.Module, parts: list) -> list
         before = contents(model)
         for number, part in enumerate(parts):
             given = beside(model, part) | wishes | place(n_read, part)
-            said.append(find_logits(next_call(partial(model, part, **given), number)))
-            # What nothing is kept for is no cache.
-            if not number and not is_one and contents(model) == before:
-                raise NoCacheError("the module keeps nothing")
+            try:
+                result = next_call(partial(called_with, model, part, **given), number)
+            except LaterCallError as error:
+                if is_one or error.__cause__ is None:
+                    raise
+                raise NoCacheError(f"no cache seen: {told(error.__cause__)}") from error.__cause__
+            said.append(find_logits(result))
+            is_one = is_one or contents(model) != before
             n_read += part.shape[1]
+    return said, is_one
+
+
+def in_module(wishes: dict, place: Place, model: nn.Module, parts: list) -> list[Tensor]:
+    r"""
+    ## The cache stays in the module
+
+    Whatever it is called there, the last part tells: it depends on those that were read before.
+    """
+    said, is_one = read_module(wishes, place, model, parts)
+    if is_one or len(parts) < 2:
+        return said
+    others = [other_tokens(part, by) for by, part in enumerate(parts[:-1], 1)]
+    again, _ = read_module(wishes, place, model, [*others, parts[-1]])
+    if off(again[-1], said[-1]) < NEAR:
+        raise NoCacheError("the module keeps nothing that a later call uses")
     return said
 
 

@@ -25,7 +25,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from wrongline.calling import arguments_of
+from wrongline.calling import arguments_of, called_with
 from wrongline.comparison import NEAR, off
 from wrongline.in_place import borrowed
 from wrongline.loss_names import Loss, other_losses
@@ -79,7 +79,7 @@ def model_shifts(whole: Whole) -> bool:
     names = [name for name in [*arguments_of(whole.model)][1:] if name in ("labels", "targets")]
     for name in names:
         with whole.rough() as model:
-            result = model(whole.inputs, **{name: whole.targets})
+            result = called_with(model, whole.inputs, **{name: whole.targets})
             loss = result.get("loss") if isinstance(result, dict) else getattr(result, "loss", None)
             expected = shifted(whole.predict(model, whole.inputs), whole.targets)
             if isinstance(loss, Tensor) and off(loss.detach(), expected.detach()) < NEAR:

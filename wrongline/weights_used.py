@@ -9,10 +9,11 @@ shapes are right, the loss falls, and the layer is stored, loaded and counted. A
 number is computed of all logits, and every weight that the number depends on gets a gradient.
 
 A weight that is *frozen* is used as well, so each weight is asked for a gradient here. What gets
-none is wrong only if no function of PyTorch was ever given it. An expert's bias may decide a
-choice, through which no gradient comes. An expert that nobody has chosen counts as used, if one
-with the same name up to its number is. Parts that wait for an image, for an encoder, or for
-targets, are unusual.
+none is wrong only if no function of PyTorch was ever given it, in training neither. An expert's
+bias may decide a choice, through which no gradient comes. An expert that nobody has chosen counts
+as used, if another one is. Parts that wait for an image, for an encoder, or for targets, are
+unusual; so are a layer that is left out while others of its list are called, and what is used and
+then detached, for both can be meant.
 
 **In:** [what is tested](whole.py#Whole). **Out:** a sentence with the names, or nothing.
 """
@@ -25,7 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from wrongline.calling import TARGETS, arguments_of, beside, said_length
+from wrongline.calling import TARGETS, arguments_of, beside, called_with, said_length
 from wrongline.properties import never_used, one_number
 from wrongline.verdicts import NotTried, SaidError, Unusual, told
 from wrongline.whole import Whole
@@ -134,7 +135,8 @@ def unused_in(module: nn.Module, number: Tensor, again: Callable[[], Tensor]) ->
         # A vector may have a gradient of zero: the softmax takes out the bias of the keys again.
         if gradient is None or one.dim() > 1 and not gradient.any():
             unused[name] = one.dim()
-        else:
+        # An expert that nobody has chosen counts as used, if another one is.
+        elif "expert" in name:
             used.add(without_number(name))
     return {name: n for name, n in unused.items() if without_number(name) not in used}
 
@@ -156,24 +158,32 @@ def asked(whole: Whole, model: nn.Module, text: Tensor) -> tuple[dict[str, int],
 
     unused = unused_in(model, one_number(logits), again)
     named = dict(model.named_parameters())
-    return unused, {name: n for name, n in unused.items() if id(named[name]) not in touched.seen}
+    # One of a list may be an expert by another name, so its neighbours speak for it.
+    called = {without_number(name) for name, one in named.items() if id(one) in touched.seen}
+    return unused, {name: n for name, n in unused.items() if without_number(name) not in called}
 
 
-def used_for_a_loss(model: nn.Module, text: Tensor) -> set[int]:
+def used_elsewhere(whole: Whole, model: nn.Module) -> set[int]:
     r"""
-    ## What is used if there are targets
+    ## What is used in training, or if there are targets
 
     A head for another loss isn't computed without them. The numbers are those of tensors.
     """
+    text = whole.inputs
+    model.train()
+    with Touched() as touched:
+        whole.predict(model, text)
+    if not whole.is_called_as_usual:
+        return touched.seen
     taken = arguments_of(model)
     targets = {name: text for name in taken if re.search(TARGETS, name)}
     asks = {name: True for name in taken if re.search(ASKS_FOR_LOSS, name)}
-    with Touched() as touched:
+    with touched:
         for given in (targets, asks, targets | asks):
             # The targets may be wanted in another form.
             try:
                 if given:
-                    model(text, **(beside(model, text) | given))
+                    called_with(model, text, **(beside(model, text) | given))
             except Exception:
                 continue
     return touched.seen
@@ -205,16 +215,16 @@ def every_weight_is_used(whole: Whole) -> str:
         never = {name: n for name, n in never.items() if "expert" not in name}
         if any(re.search(OTHER_INPUTS, name) for name in arguments_of(model)):
             never = {}
-        if never and whole.is_called_as_usual:
-            seen = used_for_a_loss(model, whole.inputs)
+        if never:
+            seen = used_elsewhere(whole, model)
             named = dict(model.named_parameters())
             never = {name: n for name, n in never.items() if id(named[name]) not in seen}
         if never:
             return never_used(never)
         if not unused and whole.known.get("reentrant"):
             return Unusual(REENTRANT)
-        only = "by a text, or only for a choice or a loss"
-        return Unusual(f"{never_used(unused)} {only}") if unused else ""
+        why = "never used by a text, detached, or used for a choice or a loss only"
+        return Unusual(never_used(unused, why)) if unused else ""
 
 
 def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[str, str]:
