@@ -93,7 +93,10 @@ def _cell(value: Any, column: Column, address: Address) -> str:
 
 def _safe(text: str) -> str:
     r"""
-    What would be a mark of Markdown or of HTML is a letter here.
+    What would be a mark of Markdown or of HTML is a letter here. Formulas are set after Markdown,
+    which takes a backslash before “$” away: two of them would be a formula, if each weren't in an
+    element of its own.
     """
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_{}\[\]|$~])", r"\\\1", text).strip() or " "
+    text = re.sub(r"([\\`*_{}\[\]|~])", r"\\\1", text)
+    return text.replace("$", "<span>&#36;</span>").strip() or " "

@@ -450,7 +450,7 @@ def _cells_of(text: str, exercise: Exercise, number: int) -> Iterator[Cell]:
     mine = f"my_{name}_{number}"
     code = textwrap.dedent("\n".join(lines[above:end])).replace(f"def {name}(", f"def {mine}(", 1)
     about = "with a bug" if exercise.is_bug else "with a hole"
-    makes = f" With your line {exercise.made} has the shape\n# `{exercise.shape}`."
+    makes = f" With your line, {exercise.made} has the shape\n# `{exercise.shape}`."
     yield code_cell(f"# `{exercise.of}`, {about}.{makes if exercise.shape else ''}\n{code}")
     place = exercise.first - above, exercise.last - above
     wrong = json.dumps(exercise.wrong, ensure_ascii=False, indent=4)

@@ -22,6 +22,8 @@ from literate.reading.notes import Note, Span
 from literate.reading.plain import readable
 
 CHOOSE = "Which answer is right? Open the one that you choose."
+# Without it, a question that follows would look like one more answer.
+MORE = "More questions. Open one for its answer."
 # An answer to choose from, and what is said about it.
 _ANSWER = re.compile(r"- \[([ x])\] (.*)")
 _REASON = " " * 4
@@ -50,7 +52,8 @@ def unfolded(text: str) -> str:
             below = "\n".join(lines[block.last :]).lstrip("\n")
             asked = _question(block.text, inside.split("\n"))
             whole = asked or _folded(block.text, inside, is_open)
-            lines[block.first :] = [whole, "", below]
+            more = ["", MORE] if asked and below.startswith("<details>") else []
+            lines[block.first :] = [whole, *more, "", below]
     return "\n".join(lines)
 
 

@@ -76,7 +76,10 @@ BROUGHT = (
 ASKS = "cuda.is_available("
 # Who begins with the last part of a notebook is told so, not that some name is missing.
 FIRST = """if "set_up_notebook" not in globals():
-    raise RuntimeError("first run the cells above: Run before, under Runtime or Run")"""
+    raise RuntimeError(
+        "first run the cells above: in Colab, “Run before” in the menu Runtime; "
+        "in Jupyter, “Run All Above Selected Cell” in the menu Run"
+    )"""
 # The ids of headings that fold what comes from other pages.
 FOLDED = "builds-on"
 FOLDED_TOO = "rest-builds-on"
@@ -137,7 +140,8 @@ def script(
         about = (
             "## What this page builds on\n\nIts code is folded below. Its notes are on these pages:"
         )
-        cells += [*page.other_pages(plan.before, about, FOLDED), text_cell("## On this page")]
+        cells += page.other_pages(plan.before, about, FOLDED)
+    start = len(cells)
     own = [piece for piece in plan.own if piece != plan.example]
     # What it plays with has to be there.
     uses = [at for at, piece in enumerate(own, 1) if look and look.names.intersection(piece.names)]
@@ -162,6 +166,9 @@ def script(
     # As on the page, results and exercises come after the code.
     cells += page.text_cells(sections)
     cells += page.named()
+    # A heading ends what is folded with the other pages, and most pages have one there.
+    if plan.before and not cells[start].source.startswith("## "):
+        cells.insert(start, text_cell("## On this page"))
     made = made_in(cells[set_up:])
     cells.insert(set_up, _set_up(packages, plan.on_gpu, made))
     return notebook_cells.script(cells, addresses.told, plan.on_gpu)

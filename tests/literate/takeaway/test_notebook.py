@@ -22,13 +22,15 @@ import pytest
 import torch
 from nbformat import NotebookNode
 
+from literate.page.exhibits_in_notes import Exhibit
 from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError
 from literate.results import files
 from literate.settings import load
+from literate.takeaway import carried
 from literate.takeaway.addresses import Addresses, of_site
 from literate.takeaway.exercises import judge_runs
-from literate.takeaway.folded_answers import CHOOSE, unfolded
+from literate.takeaway.folded_answers import CHOOSE, MORE, unfolded
 from literate.takeaway.looks import helper
 from literate.takeaway.notebook import PLAIN, build, file_name, script
 from literate.takeaway.notebook_cells import has_notebook
@@ -191,6 +193,20 @@ def test_a_page_that_uses_no_other_has_no_such_headings_and_each_cell_its_id() -
     assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
 
 
+def test_below_the_other_pages_stands_one_heading() -> None:
+    def headings(files: dict[str, str]) -> list[str]:
+        texts = [one.source for one in notebook_of(files).cells if one.cell_type == "markdown"]
+        return re.findall(r"(?m)^## .+", "\n".join(texts))
+
+    # Constants have no heading of their own, and a class has one.
+    assert headings(FILES)[:3] == [
+        *("## What this page builds on", "## On this page", "## The model")
+    ]
+    start, end = FILES[PATH].index("# Small."), FILES[PATH].index("class Model")
+    without = (FILES[PATH][:start] + FILES[PATH][end:]).replace("RATE * STEPS", "0.3")
+    assert headings(FILES | {PATH: without})[:2] == ["## What this page builds on", "## The model"]
+
+
 SHOWN = """
         A table, and *then* a figure:
 
@@ -229,6 +245,15 @@ def test_a_notebook_has_the_tables_and_the_figures_of_its_notes_with_their_runs(
     assert figure.source == f"{image}\n\nThe time of `step`\n\n{RUN}"
     assert figure.metadata == {"figure": asked[0], "numbers": result().figures["time"].digest}
     assert after.source.startswith("Of 1.55 nats.\n\nUses a layer")
+
+
+def test_a_sample_with_dollars_is_no_formula() -> None:
+    table = {"columns": [{"name": "text", "title": "Text"}], "rows": [{"text": "a$b$ *c*"}]}
+    asked = Exhibit("Samples", "", 1)
+    text = carried.shown(asked, result(tables={"ways": table}), "tables.ways", lambda path: None)
+    # A viewer that sets formulas finds none in the Markdown, nor two dollars in one element.
+    dollar = "<span>&#36;</span>"
+    assert text and f"| a{dollar}b{dollar} \\*c\\* |" in text
 
 
 def test_with_addresses_a_notebook_leads_to_its_page_and_says_which_addresses_it_has() -> None:
@@ -604,6 +629,16 @@ def test_an_answer_to_choose_folds_why_it_is_right_or_wrong() -> None:
     )
 
 
+def test_a_question_below_answers_to_choose_is_told_from_them() -> None:
+    choice = '??? question "Why?"\n    - [x] Yes.\n        - It is.\n\n'
+    plain = '??? question "What?"\n    This.\n\n'
+    text = unfolded(plain + choice + plain + plain + choice)
+    assert text.count(MORE) == 1
+    above, below = text.split(MORE)
+    assert above.endswith("✓ It is.\n\n</details>\n\n")
+    assert below.startswith("\n\n<details><summary>What?</summary>")
+
+
 def test_a_title_has_letters_in_place_of_a_formula() -> None:
     title = "What is $\\frac{a}{\\sqrt{b}}$ < $x$, by [this `b`](a.py)?"
     text = f'??? question "{title}"\n    $\\frac{{1}}{{2}}$.'
@@ -629,7 +664,7 @@ import torch
 def example(n: int = 3) -> list[torch.Tensor]:
     x = torch.zeros(n)
     x = x[None]
-    y = x.int()
+    y, _ = x.int(), x
     return [y, (x, {{"x": x}})]
 """
     run_notebook(build(package({"pkg/a.py": example}), "pkg.a"))
@@ -639,6 +674,19 @@ def example(n: int = 3) -> list[torch.Tensor]:
         "result[0]: [1, 3] int32",
         "result[1][0]: [1, 3] float32",
     ]
+
+
+def test_an_example_without_tensors_shows_what_it_returns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for returned, shown in (
+        ('2, ["a"]', ["result[0]: 2", "result[1]: ['a']"]),
+        ("'a'", ["result: 'a'"]),
+    ):
+        run_notebook(
+            build(package({"pkg/a.py": f"{HEAD}def example():\n    return {returned}\n"}), "pkg.a")
+        )
+        assert capsys.readouterr().out.splitlines()[1:] == shown
 
 
 def test_shapes_come_in_the_order_in_which_the_example_binds_them(
