@@ -26,9 +26,9 @@ first merge is “l” and “o”, the second “lo” and “w”. After these
 three words, and “lower” has three tokens, not five. To encode a text, apply the same merges in the
 same order.
 
-After 300 merges, learned from the first 100,000 characters of Tiny Shakespeare, a token of these
-has [2.11](../../results/family_drawings.json#values.characters) characters on average, so a context
-of 64 tokens reaches twice as far. The first merges gain most:
+After 300 merges, learned from the first 100,000 characters of Tiny Shakespeare, a token of that
+text has [2.11](../../results/family_drawings.json#values.characters) characters on average, so a
+context of 64 tokens reaches twice as far. The first merges gain most:
 
 [Characters in a token, by the number of merges (the first 100,000
 characters)](../../results/family_drawings.json#figures.merges)

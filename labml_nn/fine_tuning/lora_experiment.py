@@ -81,7 +81,7 @@ def notebook(
     keep_in: str = "",
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     Train the base model for `steps` steps, and adapt it twice, each time with half as many. (The
     losses on this page are those of a base of 1,000 steps.) `keep_in` is a folder to keep the
@@ -109,8 +109,8 @@ def notebook(
         print("{}: validation loss {:.3f} and {:.3f}".format(name, *found[name]))
 
     # ### The base model
-    # The seed decides on the first weights. With the model comes its [run](../training/run.py). To
-    # start from scratch, run this cell again.
+    # The seed decides on the first weights. The model's [run](../training/run.py) keeps the
+    # optimizer, the step and the losses. To start from scratch, run this cell again.
     torch.manual_seed(seed)
     base = AutoregressiveTransformer(len(tokenizer)).to(device)
     learning = Run(base, batches.at, [adamw(base, 3e-3)], name="base", keep_in=keep_in)
@@ -149,8 +149,8 @@ def notebook(
         print(f"{name}: {sum(one.numel() for one in weights.values()):,} numbers")
 
     # ### What it writes
-    # With the adapter Python, and without it Shakespeare: one model, two tasks. It is a copy, so
-    # that the adapter stays on in the one above.
+    # First with the adapter, which should look like Python, and then without it, like Shakespeare:
+    # one model, two tasks. The writer is a copy, so that the adapter stays on in the model above.
     writer = deepcopy(adapted)
     for weights in (learned, nothing):
         writer.load_state_dict(weights, strict=False)
@@ -182,6 +182,8 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
 
     [What each method trains, keeps for the task, and reaches: means of three seeds, and for Python
     the lowest and the highest](../../results/lora.json#tables.methods)
+
+    “Slower” means a third of the learning rate.
 
     ### Is the change of low rank?
 
@@ -238,7 +240,7 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
     ### Exercises
 
     ??? question "Train with `rank` 1 and with 32. Which is nearer to full fine-tuning?"
-        The larger rank. The figure at the top of the page shows how the loss falls up to rank 16.
+        The larger rank. The first figure shows how the loss falls up to rank 16.
 
     ??? question "You have a model and twenty tasks. What is kept, in full and with rank 8?"
         Twenty models, 65.5 MB; or one model and twenty adapters, 3.3 MB and 6.0 MB.

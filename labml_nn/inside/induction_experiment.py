@@ -4,9 +4,11 @@ title: Find the Heads of a Small Model
 summary: Train an attention-only model, find its heads by their scores, look at them, remove them.
 ---
 
-Where in a model are its [induction heads](induction.py)? A head that looks evenly at 20 positions
-gives each 1/20 = 0.05 of its weight, so that is about its score. A model with random weights has no
-better one: [0.055](../../results/induction.json#values.start). After 600 steps the best head has
+Where in a model are its [induction heads](induction.py)? Such a head looks at what followed when
+the same token came up before, and the share of its weight that it gives there is its score. A head
+that looks evenly at 20 positions gives each 1/20 = 0.05 of its weight, so that is about its score.
+A model with random weights has no better one: [0.055](../../results/induction.json#values.start).
+After 600 steps the best head has
 [0.95](../../results/induction.json#tables.models.Two%20layers.induction). Find it, look at it, and
 remove it.
 
@@ -95,13 +97,14 @@ def measure(model: AttentionOnly, inputs: Tensor, targets: Tensor) -> tuple[floa
 
 def notebook(steps: int = 600, seed: int = 1, keep_in: str = "") -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     600 steps. `keep_in` is a folder to keep the model in, on your Drive if that is mounted.
     """
     # ### The model
-    # The seed decides on the first weights and on the sequences of the training. With the model
-    # comes its [run](../training/run.py). To start from scratch, run this cell again.
+    # The seed decides on the first weights and on the sequences of the training. The model's
+    # [run](../training/run.py) keeps the optimizer, the step and the losses. To start from scratch,
+    # run this cell again.
     torch.manual_seed(seed)
     model = AttentionOnly()
     training = Run(model, RepeatedParts(seed=seed).at, [adamw(model, 0.01)], keep_in=keep_in)
@@ -109,19 +112,21 @@ def notebook(steps: int = 600, seed: int = 1, keep_in: str = "") -> None:
     # 200 sequences that the model doesn't see in training: their seed is another one.
     held_out = RepeatedParts(batch_size=200, seed=0).at(0)
 
-    # Sixty times: the loss where sequences repeat, and the best induction score.
+    # The training will ask for this sixty times: the loss where sequences repeat, and the best
+    # induction score.
     def look() -> list[float]:
         now, _, scores = measure(model, *held_out)
         return [now, scores[1].max().item()]
 
     # ### Training
-    # Stop it when you like; run this cell again, and it goes on. In the end, all scores.
+    # Stop it when you like; run this cell again, and it goes on. At the end, all heads are
+    # measured.
     training.train(steps, look, times=60)
     loss, right, scores = measure(model, *held_out)
     print(f"validation loss where sequences repeat {loss:.3f}, predicted {right:.1%}")
 
     # ### The bump
-    # The loss falls while the score rises.
+    # The loss falls while the score rises. This sudden fall is called the *induction bump*.
     import matplotlib.pyplot as plt
 
     names = ["loss where sequences repeat", "best induction score"]
@@ -166,7 +171,7 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5) -> tuple[Tens
     r"""
     ## Example
 
-    Three steps.
+    The losses of three steps, and the scores of all heads after them.
 
     ### Measured here
 

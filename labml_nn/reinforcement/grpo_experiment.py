@@ -1,10 +1,11 @@
 r"""
 ---
 title: Sorting from Rewards Alone
-summary: A model that sorts one question in three gets no more answers, only whether it is right.
+summary: A model that sorts one list in three learns from being told which of its answers are right.
 ---
 
-Can a model get better at a task if it is only told *right* or *wrong*? Take one that sorts
+Can a model get better at a task if it is only told *right* or *wrong*? A question is six digits,
+“594833=”, and the right answer the same digits in order, “334589;”. Take a model that sorts
 [30.9 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of new
 questions. In each step of [GRPO](grpo.py) it gets 16 questions and writes 8 answers to each: 128
 answers, 25,600 in 200 steps. A [verifier](verifier.py) checks them. Then the model sorts
@@ -62,13 +63,14 @@ def improve(
 
 def notebook(steps: int = 300, seed: int = 1) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
-    Less than half a minute on two cores, and no GPU is used.
+    Less than half a minute on two cores, and no GPU is used. There are 300 steps here, and 200 in
+    the table below.
     """
     # ### The start
-    # Fifty solved questions and 60 steps. With the model comes its [run](../training/run.py). To
-    # start from scratch, run this cell again.
+    # Fifty solved questions and 60 steps. The model's [run](../training/run.py) keeps the
+    # optimizer, the step and the losses. To start from scratch, run this cell again.
     sizes = Sizes()
     torch.manual_seed(seed)
     start = AutoregressiveTransformer(*sizes.of_model())
@@ -82,8 +84,9 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     print(f"validation loss {found['loss']:.3f}, right: {found['greedy']:.1%}")
 
     # ### Answers and their check
-    # One question, eight answers, and their rewards. Most of the wrong ones are in order, but a
-    # digit or two are missing, and others stand in their place.
+    # One question, eight answers, and their rewards. An answer ends at its first “;”: what is drawn
+    # after that doesn't count. Most of the wrong ones are in order, but a digit or two are missing,
+    # and others stand in their place.
     questions = draw_questions(sizes.n_digits, 1, torch.Generator().manual_seed(seed))
     groups = questions.expand(-1, sizes.n_answers)
     answers = answer(start, groups)
@@ -91,15 +94,17 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
         print(show(questions[:, 0]), show(said), reward)
 
     # ### Reinforcement learning
-    # Try `judge=lambda asked, said: in_order(said).float()`, and look at the answers again. The
-    # seed is another one, so that new questions are drawn. It is a copy of the start that learns:
-    # run this cell again, and it is the start once more.
+    # A copy of the start learns, from new questions. To begin again, run this cell again. To reward
+    # the order alone, add `judge=lambda asked, said: in_order(said).float()` to the arguments of
+    # `from_rewards`.
     model = deepcopy(start)
     batch_at, gradients_of_batch, history = from_rewards(model, sizes, 1000 + seed)
     optimizers = [optimizer(model, RATE)]
     run = Run(model, batch_at, optimizers, gradients=gradients_of_batch, name="rewards")
 
-    # Stop it when you like; run this cell again, and it goes on.
+    # Stop it when you like; run this cell again, and it goes on. Don't wait for the loss to fall:
+    # the advantages of a group add up to zero, so what is left of the loss is the distance to the
+    # start, which begins at 0. The reward is below.
     run.train(steps)
     found = measure(model, sizes)
     print(f"validation loss {found['loss']:.3f}, right: {found['greedy']:.1%}")
@@ -109,7 +114,9 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     print(*map(show, answer(model, groups).t()))
 
     # ### The curves
-    # Means of ten steps, since 16 questions can be easier or harder.
+    # The reward, the distance to the start (“kl”), how unsure the model is (“entropy”), and the
+    # share of groups whose answers are all right or all wrong (“silent”). Means of ten steps, since
+    # 16 questions can be easier or harder.
     import matplotlib.pyplot as plt
 
     for key in ("reward", "kl", "entropy", "silent"):
@@ -143,7 +150,7 @@ def example(n_digits: int = 2, n_questions: int = 3, n_answers: int = 5) -> Tens
         25,600 answers to 3,200 questions, and none. What is right among them, the model has found
         by itself.
 
-    ??? question "Leave out `imitation.train(60)` in the notebook. What happens?"
+    ??? question "Leave out `imitation.train(60)`. What happens?"
         All rewards are zero, so all advantages are, and no weight moves. In the table it is the
         row without the start.
 
@@ -151,10 +158,10 @@ def example(n_digits: int = 2, n_questions: int = 3, n_answers: int = 5) -> Tens
         Digits in order, but often too few or not those of the question: [the hole](verifier.py) in
         the check rewards them as well.
 
-    ??? question "You forget to load the newest weights into the writer. Which curve looks odd?"
-        The reward stays 0, and all groups are silent: the writer has random weights of its own, and
-        is never right. Load the weights once, before the first step, and the reward stays at that
-        of the start, because the old weights go on answering.
+    ??? question "A second model writes the answers, and never gets new weights. What looks odd?"
+        The reward stays 0, and all groups are silent: it has random weights of its own, and is
+        never right. Load the weights once, before the first step, and the reward stays at that of
+        the start, because the old weights go on answering.
     """
     # Two digits, and a model of eight features.
     sizes = Sizes(n_digits, 0, n_questions, n_answers, d_model=8, heads=2)

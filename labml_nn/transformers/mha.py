@@ -274,7 +274,8 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    One wide head, where the [small transformer](basic/autoregressive_model.py) has four heads.
+    What the [comparison](basic/comparison_experiment.py) puts in the place of the four heads of the
+    [small transformer](basic/autoregressive_model.py): one wide head.
     """
     return {"self_attn": lambda: MultiHeadAttention(1, d_model, dropout_prob)}
 
@@ -284,6 +285,8 @@ def example(
 ) -> Tensor:
     r"""
     ## Example
+
+    Self-attention, and then cross-attention to a longer text. Whose length does the result have?
 
     ### Why the scores are scaled
 

@@ -10,11 +10,11 @@ continues any beginning, one character at a time.
 [What the model writes as it learns, at a temperature of
 0.8](../../../results/recipes.json#tables.written)
 
-The recipe is small enough for two cores and a few minutes. The [model](autoregressive_model.py) has
-810,306 parameters. In each step it is [trained](../../training/loop.py) on 12
-[windows](../../training/data.py) of 64 characters, which are 768 predictions. 2,000 steps make 1.5
-million predictions, and the training text has a million characters: the model sees it about one and
-a half times.
+The recipe is small enough for two cores and a few minutes. (On a GPU, the notebook trains a larger
+model, and for longer.) The [model](autoregressive_model.py) has 810,306 parameters. In each step it
+is [trained](../../training/loop.py) on 12 [windows](../../training/data.py) of 64 characters, which
+are 768 predictions. 2,000 steps make 1.5 million predictions, and the training text has a million
+characters: the model sees it about one and a half times.
 
 It ends with a loss of [1.684](../../../results/recipes.json#tables.losses.classic.loss) on text
 that it has not seen. $e^{-1.684}$ is 0.19: in the geometric mean, the right character gets a
@@ -109,7 +109,7 @@ def notebook(
     keep_in: str = "",
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     On a CPU the small model trains for 1,000 steps. On a GPU a larger one trains for 2,000, and
     reaches a loss of about [1.50](../../../results/gpu.json#tables.parts.the%20experiment.loss); 0
@@ -124,9 +124,9 @@ def notebook(
     print(text[:200])
 
     # ### The model
-    # On a GPU there is time for twice the width, two more layers, and more and longer windows. With
-    # the model comes its [run](../../training/run.py), which has all else that a training changes.
-    # To start from scratch, run this cell again.
+    # On a GPU there is time for twice the width, two more layers, and more and longer windows. The
+    # model's [run](../../training/run.py) keeps the optimizer, the step and the losses. To start
+    # from scratch, run this cell again.
     device = choose_device()
     on_gpu = device.type != "cpu"
     d_model, heads, n_layers, seq_len, batch_size = (
