@@ -112,7 +112,7 @@ def notebook(
     keep_in: str = "",
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     `keep_in` is a folder to keep the weights in, on your Drive if that is mounted.
     """

@@ -34,7 +34,7 @@ def notebook(
     keep_in: str = "",
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     From counting to the modern transformer. `keep_in` is a folder to keep the models in, on your
     Drive if that is mounted.
@@ -53,8 +53,9 @@ def notebook(
 
     # ### The models
     # Each starts from the same seed and sees the same batches. So the models that have the same
-    # parts start with the same weights, and only the change makes the difference. With each comes
-    # its [run](../training/run.py). To start from scratch, run this cell again.
+    # parts start with the same weights, and only the change makes the difference. Each model has a
+    # [run](../training/run.py), which keeps its optimizer, step and losses. To start from scratch,
+    # run this cell again.
     device = choose_device()
     batches = RandomWindows(training, seq_len, 12, seed)
     runs = {}

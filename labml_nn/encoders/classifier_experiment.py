@@ -128,15 +128,15 @@ def notebook(
     keep_in: str = "",
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     `steps` of filling gaps, then those of finding questions, twice. `keep_in` is a folder to keep
     the models in, on your Drive if that is mounted.
     """
     # ### An encoder that fills gaps
     # As in [the experiment before](experiment.py). The last tenth of the text is held out for both
-    # tasks. With the model comes its [run](../training/run.py). To start from scratch, run this
-    # cell again.
+    # tasks. The model's [run](../training/run.py) keeps the optimizer, the step and the losses. To
+    # start from scratch, run this cell again.
     letters, training, validation = prepare(read_text(corpus), SEQ_LEN)
     tokenizer = MaskTokenizer(letters)
     torch.manual_seed(seed)

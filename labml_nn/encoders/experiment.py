@@ -135,15 +135,16 @@ def notebook(
     corpus: str = "shakespeare", steps: int = 600, seed: int = 1, keep_in: str = ""
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     `keep_in` is a folder to keep the model in, on your Drive if that is mounted.
     """
     # ### The text and the model
     # Gaps need no labels, so all of the training text is used. The last tenth of the text is held
-    # out. The seed decides the first weights, the windows and the gaps. The chosen letters are
-    # 40 %, with which this model learns faster than with BERT's 15 %. With the model comes its
-    # [run](../training/run.py). To start from scratch, run this cell again.
+    # out. The seed decides the first weights, the windows and the gaps. The chosen letters are 40
+    # %, with which this model learns faster than with BERT's 15 %. The model's
+    # [run](../training/run.py) keeps the optimizer, the step and the losses. To start from scratch,
+    # run this cell again.
     letters, training, validation = prepare(read_text(corpus), SEQ_LEN)
     tokenizer = MaskTokenizer(letters)
     torch.manual_seed(seed)

@@ -144,7 +144,7 @@ def notebook(
     corpus: str = "shakespeare", steps: int = 400, seed: int = 1, keep_in: str = ""
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     Three models of 400 steps. `keep_in` is a folder to keep them in, on your Drive if that is
     mounted.
@@ -152,8 +152,8 @@ def notebook(
     # ### The text and the models
     # The same batches for all three, 16 windows of 64 characters each. So a batch is 1,024 tokens,
     # with two choices each, and an equal share of them is 128 for each expert. The models start
-    # from the same weights. With each comes its [run](../training/run.py). To start from scratch,
-    # run this cell again.
+    # from the same weights. Each model has a [run](../training/run.py), which keeps its optimizer,
+    # step and losses. To start from scratch, run this cell again.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     batches = RandomWindows(training, seq_len, 16, seed)

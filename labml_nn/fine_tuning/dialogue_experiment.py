@@ -133,15 +133,15 @@ def notebook(
     steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1, keep_in: str = ""
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     `steps` of reading, then those of fine-tuning. `keep_in` is a folder to keep the models in, on
     your Drive if that is mounted.
     """
     # ### Reading
     # All facts are in the text. Half of them will be in the dialogues, too. The seed decides the
-    # first weights and the batches. With the model comes its [run](../training/run.py). To start
-    # from scratch, run this cell again.
+    # first weights and the batches. The model's [run](../training/run.py) keeps the optimizer, the
+    # step and the losses. To start from scratch, run this cell again.
     facts = all_facts()
     taught, held_out = split_facts(facts)
     text = text_to_read(facts)

@@ -123,14 +123,15 @@ def notebook(
     keep_in: str = "",
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     Reading, fine-tuning, and then the pairs. `keep_in` is a folder to keep the models in, on your
     Drive if that is mounted.
     """
     # ### A model that answers
-    # As in [the experiment before](dialogue_experiment.py). First it reads. With the model comes
-    # its [run](../training/run.py). To start from scratch, run this cell again.
+    # As in [the experiment before](dialogue_experiment.py). First it reads. The model's
+    # [run](../training/run.py) keeps the optimizer, the step and the losses. To start from scratch,
+    # run this cell again.
     facts = all_facts()
     taught, held_out = split_facts(facts)
     text = text_to_read(facts)

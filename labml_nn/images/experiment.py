@@ -126,14 +126,14 @@ def looks(model: nn.Sequential, images: Tensor, size: int = 2) -> Tensor:
 
 def notebook(steps: int = 800, seed: int = 1, keep_in: str = "") -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     Two models, one after the other. `keep_in` is a folder to keep them in, on your Drive if that is
     mounted.
     """
     # ### Digits
-    # New digits in each step. With the model comes its [run](../training/run.py). To start from
-    # scratch, run this cell again.
+    # New digits in each step. The model's [run](../training/run.py) keeps the optimizer, the step
+    # and the losses. To start from scratch, run this cell again.
     torch.manual_seed(seed)
     reader = classifier()
     how = {"gradients": digit_gradients, "name": "digits", "keep_in": keep_in}

@@ -81,7 +81,7 @@ def notebook(
     keep_in: str = "",
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     Take `python` as the corpus, and prompt look-up finds a little more. `keep_in` is a folder to
     keep the models in, on your Drive if that is mounted.
@@ -89,8 +89,8 @@ def notebook(
     # ### The text, and two models
     # The target has four layers, the draft a single one of half the width: a fourteenth of the
     # weights. Both are trained on the same windows, three at a time. A window has 256 letters, so
-    # that there is something to look up. With each model comes its [run](../training/run.py). To
-    # start from scratch, run this cell again.
+    # that there is something to look up. Each model has a [run](../training/run.py), which keeps
+    # its optimizer, step and losses. To start from scratch, run this cell again.
     seq_len = 256
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     n_vocab = len(tokenizer)

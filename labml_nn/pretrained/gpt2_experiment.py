@@ -138,7 +138,7 @@ def notebook(
     seed: int = 1,
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     With an empty `folder` it downloads GPT-2. With `random` it makes a folder with random weights,
     which needs no network. Any other name is that of a folder of yours.

@@ -51,15 +51,16 @@ def notebook(
     keep_in: str = "",
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     Most of the time is for training. `keep_in` is a folder to keep the model in, on your Drive if
     that is mounted.
     """
     # ### A model
-    # The classic transformer, trained as on
-    # [its own page](../transformers/basic/autoregressive_experiment.py).
-    # With it comes its [run](../training/run.py). To start from scratch, run this cell again.
+    # The classic transformer, trained as on [its own
+    # page](../transformers/basic/autoregressive_experiment.py). The model's
+    # [run](../training/run.py) keeps the optimizer, the step and the losses. To start from scratch,
+    # run this cell again.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     device = choose_device()

@@ -124,14 +124,15 @@ class Tagger(nn.Module):
 
 def notebook(steps: int = 400, seed: int = 1, keep_in: str = "") -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     Three layers, one after the other. `keep_in` is a folder to keep them in, on your Drive if that
     is mounted.
     """
     # ### Letters among dots
-    # The state has 16 numbers for each of 32 channels, in all three. With each comes its
-    # [run](../training/run.py). To start from scratch, run this cell again.
+    # The state has 16 numbers for each of 32 channels, in all three. Each model has a
+    # [run](../training/run.py), which keeps its optimizer, step and losses. To start from scratch,
+    # run this cell again.
     d_model = 32
     layers = {
         "fixed": lambda: fixed_mamba(d_model, d_model),

@@ -87,14 +87,15 @@ def notebook(
     keep_in: str = "",
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     Two models, one after the other. `keep_in` is a folder to keep them in, on your Drive if that is
     mounted.
     """
     # ### Two models
-    # The same windows for both, of 64 letters, and the same learning rate. With each model comes
-    # its [run](../training/run.py). To start from scratch, run this cell again.
+    # The same windows for both, of 64 letters, and the same learning rate. Each model has a
+    # [run](../training/run.py), which keeps its optimizer, step and losses. To start from scratch,
+    # run this cell again.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     batches = RandomWindows(training, seq_len, 12, seed)

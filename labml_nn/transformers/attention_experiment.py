@@ -90,7 +90,7 @@ def notebook(
     sentence: str = "to be or not to be that is", heads: int = 1, masked: bool = True
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     Change the settings and run the cells below again. What do four heads see, and what happens
     without the mask?

@@ -170,7 +170,7 @@ def looked_at(model: EncoderDecoder, source: str) -> tuple[str, Tensor]:
 
 def notebook(steps: int = 500, seed: int = 1, keep_in: str = "") -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     Three models of 500 steps. `keep_in` is a folder to keep them in, on your Drive if that is
     mounted.
@@ -183,8 +183,9 @@ def notebook(steps: int = 500, seed: int = 1, keep_in: str = "") -> None:
         print(f"{source} -> {target}")
 
     # ### The models
-    # The three start from the same weights and see the same batches. With each comes its
-    # [run](../training/run.py). To start from scratch, run this cell again.
+    # The three start from the same weights and see the same batches. Each model has a
+    # [run](../training/run.py), which keeps its optimizer, step and losses. To start from scratch,
+    # run this cell again.
     pairs = DatePairs(days, 32, seed)
     runs = {}
     for name, way in WAYS.items():

@@ -100,8 +100,8 @@ def notebook(
     in, on your Drive if that is mounted.
     """
     # ### The text and the models
-    # Characters in, characters out. With each model comes its [run](../../training/run.py), which
-    # has all else that a training changes. To start from scratch, run this cell again.
+    # Characters in, characters out. Each model has a [run](../../training/run.py), which keeps its
+    # optimizer, step and losses. To start from scratch, run this cell again.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     device = choose_device()

@@ -105,7 +105,7 @@ def notebook(
     keep_in: str = "",
 ) -> None:
     r"""
-    ## In a notebook
+    ## Try it
 
     On a GPU a larger model for 1,500 steps, on a CPU the small one for 600. `keep_in` is a folder
     to keep the model in, on your Drive if that is mounted. A GPU from 2020 or later multiplies in
@@ -120,8 +120,8 @@ def notebook(
 
     # ### The model
     # Two thirds of four times the width are inside the feed-forward networks, rounded to 16. It has
-    # about as many weights as the classic model. With the model comes its
-    # [run](../../training/run.py). To start from scratch, run this cell again.
+    # about as many weights as the classic model. The model's [run](../../training/run.py) keeps the
+    # optimizer, the step and the losses. To start from scratch, run this cell again.
     device = choose_device()
     on_gpu = device.type != "cpu"
     d_model, heads, n_layers, d_ff, seq_len, batch_size = (
