@@ -8,7 +8,8 @@ sizes = {"vocab_size": 64, "hidden_size": 32, "intermediate_size": 64, "num_hidd
 heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "mamba_n_heads": 8, "mamba_d_head": 8}
 model = BambaForCausalLM(BambaConfig(**sizes, **heads, attn_layer_indices=[1])).eval()
 for weight in model.parameters():
-    torch.nn.init.normal_(weight, std=0.3) if weight.dim() > 1 else None
+    if weight.dim() > 1:
+        torch.nn.init.normal_(weight, std=0.3)
 tokens = torch.randint(64, (1, 12))
 with torch.no_grad():
     whole = model(tokens, use_cache=False).logits[:, -1]

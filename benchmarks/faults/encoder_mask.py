@@ -16,7 +16,8 @@ for config in (BigBirdConfig, MegatronBertConfig, RemBertConfig, RoFormerConfig)
     small = config(**sizes, intermediate_size=64, is_decoder=True)
     model = AutoModelForCausalLM.from_config(small).eval()
     for weight in model.parameters():
-        torch.nn.init.normal_(weight, std=0.3) if weight.dim() > 1 else None
+        if weight.dim() > 1:
+            torch.nn.init.normal_(weight, std=0.3)
     with torch.no_grad():
         one = model(tokens, use_cache=False).logits
         begun = model(tokens[:, :6], use_cache=False).logits

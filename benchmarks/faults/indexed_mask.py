@@ -13,7 +13,8 @@ for config in (DeepseekV32Config, GlmMoeDsaConfig):
     dense = {"first_k_dense_replace": 2, "mlp_layer_types": ["dense", "dense"]}
     model = AutoModelForCausalLM.from_config(config(**sizes, **heads, **parts, **dense)).eval()
     for weight in model.parameters():
-        torch.nn.init.normal_(weight, std=0.3) if weight.dim() > 1 else None
+        if weight.dim() > 1:
+            torch.nn.init.normal_(weight, std=0.3)
     with torch.no_grad():
         whole = model(tokens, use_cache=False).logits[:, 6:9]
         cache = model(tokens[:, :6], use_cache=True).past_key_values

@@ -8,7 +8,8 @@ sizes = {"vocab_size": 64, "hidden_size": 32, "mamba_num_heads": 8, "mamba_head_
 config = NemotronHConfig(**sizes, layers_block_type=["mamba", "attention"], n_groups=1)
 model = NemotronHForCausalLM(config).eval()
 for name, weight in model.named_parameters():
-    torch.nn.init.normal_(weight, std=0.3) if weight.dim() > 1 else None
+    if weight.dim() > 1:
+        torch.nn.init.normal_(weight, std=0.3)
     torch.nn.init.constant_(weight, -9.0) if name.endswith("dt_bias") else None
     torch.nn.init.zeros_(weight) if name.endswith("mixer.D") else None
 tokens = torch.randint(64, (1, 12))

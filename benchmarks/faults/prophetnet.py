@@ -9,7 +9,8 @@ more = {"num_decoder_layers": 2, "decoder_ffn_dim": 64, "is_decoder": True, "ngr
 config = ProphetNetConfig(**sizes, **more, is_encoder_decoder=False, add_cross_attention=True)
 model = ProphetNetForCausalLM(config).eval()
 for weight in model.parameters():
-    torch.nn.init.normal_(weight, std=0.3) if weight.dim() > 1 else None
+    if weight.dim() > 1:
+        torch.nn.init.normal_(weight, std=0.3)
 with torch.no_grad():
     one = model(torch.tensor([[3, 4, 5]])).logits[:, 0]
     other = model(torch.tensor([[3, 9, 9]])).logits[:, 0]

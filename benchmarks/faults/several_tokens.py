@@ -26,7 +26,8 @@ for config in models:
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(config).eval()
     for weight in model.parameters():
-        torch.nn.init.normal_(weight, std=0.3) if weight.dim() > 1 else None
+        if weight.dim() > 1:
+            torch.nn.init.normal_(weight, std=0.3)
     name = "cache_params" if config.model_type == "mamba2" else "past_key_values"
     with torch.no_grad():
         whole = model(tokens, use_cache=False).logits[:, 6:8]

@@ -8,7 +8,8 @@ for option in ("shift_tokens", "attn_data_dependent_alibi"):
     layers = Decoder(dim=32, depth=2, heads=4, **{option: 1})
     model = TransformerWrapper(num_tokens=64, max_seq_len=64, attn_layers=layers).eval()
     for weight in model.parameters():
-        torch.nn.init.normal_(weight, std=0.3) if weight.dim() > 1 else None
+        if weight.dim() > 1:
+            torch.nn.init.normal_(weight, std=0.3)
     tokens = torch.randint(64, (1, 12))
     with torch.no_grad():
         whole = model(tokens)[:, -1]
