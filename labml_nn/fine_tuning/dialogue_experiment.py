@@ -37,9 +37,11 @@ from labml_nn.fine_tuning.facts import (
 )
 from labml_nn.fine_tuning.packing import PackedTransformer, answer, pack
 from labml_nn.training.data import RandomWindows
+from labml_nn.training.device import choose_device
 from labml_nn.training.loop import adamw
 from labml_nn.training.run import Run
 from labml_nn.training.sampling import Choose, greedy, write
+from labml_nn.training.to_device import to_device
 from labml_nn.transformers.fused_attention import FusedAttention
 
 # The context. The longest dialogue has 73 tokens, and most windows hold two.
@@ -148,7 +150,7 @@ def notebook(
     tokenizer = ChatTokenizer(text)
     print(text[:400])
     torch.manual_seed(seed)
-    reader = small_model(tokenizer)
+    reader = small_model(tokenizer).to(choose_device())
     texts = text_batches(tokenizer.encode(text), seed)
     reading = Run(reader, texts, [adamw(reader)], name="reading", keep_in=keep_in)
 
@@ -197,7 +199,7 @@ def notebook(
     # ### Some answers
     # First the loss of right answers to held-out questions, in nats a token, and the share of right
     # ones among those that the model gives.
-    inputs, targets = packed_batches(tokenizer, held_out, seed)(0)
+    inputs, targets = to_device(packed_batches(tokenizer, held_out, seed), answering.device, 0)
     loss = F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
     answers = ask(model, tokenizer, held_out)
     print(f"validation loss {loss.item():.3f}, right {share_right(held_out, answers):.2f}")

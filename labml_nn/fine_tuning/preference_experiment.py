@@ -47,6 +47,7 @@ from labml_nn.fine_tuning.facts import (
 )
 from labml_nn.fine_tuning.packing import PackedTransformer
 from labml_nn.fine_tuning.preferences import log_probabilities, preference_gradients
+from labml_nn.training.device import choose_device
 from labml_nn.training.loop import adamw
 from labml_nn.training.run import Run
 from labml_nn.training.sampling import draw
@@ -137,7 +138,7 @@ def notebook(
     text = text_to_read(facts)
     tokenizer = ChatTokenizer(text)
     torch.manual_seed(seed)
-    reader = small_model(tokenizer)
+    reader = small_model(tokenizer).to(choose_device())
     texts = text_batches(tokenizer.encode(text), seed)
     reading = Run(reader, texts, [adamw(reader)], name="reading", keep_in=keep_in)
 
@@ -175,7 +176,7 @@ def notebook(
     batch_at = pair_batches(tokenizer, taught, seed)
     how = {"name": "pairs", "keep_in": keep_in}
     run = Run(model, batch_at, **preference_recipe(model, beta), **how)
-    watched = pairs(tokenizer, held_out)
+    watched = [one.to(run.device) for one in pairs(tokenizer, held_out)]
 
     # Chosen answers are the first half of the columns. They are looked at after each step.
     def log_likely() -> list[float]:

@@ -104,6 +104,14 @@ def test_a_notebook_runs_where_there_is_a_gpu(
     assert not any(torch.bfloat16 in _types(one) for one in tensors)
 
 
+def test_each_that_trains_for_a_minute_goes_to_a_gpu() -> None:
+    counted = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    long = {name for name, takes in counted.items() if takes["cores"] >= 1}
+    # Its drafts count and look up letters, on a CPU: what follows its training needs numbers.
+    on_cpu = {"labml_nn/inference/speculative_experiment.py"}
+    assert long - on_cpu <= {f"labml_nn/{name_of(path)}.py" for path in ON_GPU}
+
+
 def test_the_head_of_each_says_what_it_takes() -> None:
     counted = tomllib.loads(FILE.read_text(encoding="utf-8"))
     names = [name_of(path) for path in ON_GPU if trains(path)]
