@@ -59,6 +59,9 @@ _MARKED = re.compile(
     r"|\[(?P<words>(?:[^\[\]]|\n[ \t]*# )+?)\]\([^)\s]+\)"
 )
 
+# A number of a note, and its per cent on the next line.
+_NEXT_LINE = re.compile(r"(?<=[\d)])\n[ \t]*(?=%(?![%\w]))")
+
 Cell = NotebookNode
 Metadata = Mapping[str, Any]
 NO_METADATA: Metadata = {}
@@ -115,8 +118,10 @@ def defines(source: Source, name: str) -> bool:
 def text_cell(source: str, metadata: Metadata = NO_METADATA) -> Cell:
     r"""
     ## A cell of Markdown
+
+    No line begins with a per cent sign: marimo would take it for a command, and throw it away.
     """
-    return new_markdown_cell(source, metadata=metadata)
+    return new_markdown_cell(_NEXT_LINE.sub(" ", source), metadata=metadata)
 
 
 def text_cells(source: str, results: Mapping[str, Result]) -> Iterator[Cell]:

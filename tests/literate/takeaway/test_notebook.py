@@ -33,7 +33,7 @@ from literate.takeaway.exercises import judge_runs
 from literate.takeaway.folded_answers import CHOOSE, MORE, unfolded
 from literate.takeaway.looks import helper
 from literate.takeaway.notebook import PLAIN, build, file_name, script
-from literate.takeaway.notebook_cells import has_notebook
+from literate.takeaway.notebook_cells import has_notebook, text_cell
 from literate.takeaway.notebooks import build_all, stale, with_scripts, write
 from literate.takeaway.rasters import Rasters
 from tests.literate.packages import own_sources, package, program
@@ -770,3 +770,11 @@ def test_a_reader_edits_one_of_the_two_and_synchronises_them(
 
 if __name__ == "__main__":
     CASE.write_text(build(package(FILES), PAGE), encoding="utf-8", newline="\n")
+
+
+def test_no_line_of_a_text_begins_with_a_per_cent_sign() -> None:
+    assert (
+        text_cell("* [99](https://x.y/z)\n  % of 7\n%").source == "* [99](https://x.y/z) % of 7 %"
+    )
+    # A command in an example stays one.
+    assert text_cell("```\nf(3)\n%time f(3)\n%%time\n```").source.count("\n%") == 2
