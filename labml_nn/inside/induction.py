@@ -146,7 +146,8 @@ class AttentionOnly(nn.Module):
         * `seq_len` is the greatest length of a sequence
         """
         super().__init__()
-        # Tokens and positions. A head needs positions to find the one before its own.
+        # Tokens and positions. A head of the first layer needs positions to find the one before its
+        # own.
         self.embed = Embeddings(n_vocab, d_model, PositionalEncoding(d_model, 0.0, seq_len))
 
         # No dropout: a dropped weight would hide the answer now and then. The [readable
@@ -210,7 +211,7 @@ def induction_score(attn: Tensor, tokens: Tensor) -> Tensor:
     is the share of its attention that a head gives to what followed: between 0 and 1, one number
     for each head. (The paper calls it *prefix matching score*.)
 
-    [What a previous-token head and an induction head look at, in a sequence of twelve letters that
+    [What a previous-token head and an induction head look at, in a sequence of twelve tokens that
     repeats](../../results/induction.json#figures.attention)
     """
     # All that followed, if the token came up more than once. The weight is summed over the keys.
@@ -263,10 +264,11 @@ def example(
     [230](../../results/induction.json#values.half.score.3), in this order. The previous-token score
     ends at only [0.49](../../results/induction.json#tables.models.Two%20layers.previous): the head
     gives its largest weight to the position before, and some to those around it (see [the
-    picture](induction_experiment.py)). That is enough here, where what the heads of the first layer
-    add needn't be exact. (The loss shows that it is enough; why it is enough is a guess.) The paper
-    finds such a bump in language models, too. To see whether they cause it, [remove the
-    heads](patching.py).
+    picture](induction_experiment.py)). The loss shows that this is enough. Our guess is that the
+    note needn't be exact: it only has to be nearer to the right token than to the others.
+
+    The paper finds such a bump in language models, too. To see whether the heads cause it, [remove
+    them](patching.py).
 
     [The loss where sequences repeat, in the course of the
     training](../../results/induction.json#figures.loss)
@@ -297,7 +299,7 @@ def example(
         Heads that look at the same token, for example at their own position. In F B H C F B, a head
         whose last B looks at H, as it should, would get nothing for it.
     """
-    # Parts of three or four tokens, so that a sequence of seven repeats at least once.
+    # Parts of three or four tokens, so that each sequence of seven begins again at least once.
     inputs, _ = RepeatedParts(n_vocab, seq_len, batch_size, 3, 4).at(0)
 
     # An untrained model. Its heads look everywhere, and its scores are near those of equal weights.
