@@ -161,7 +161,8 @@ def example(n_digits: int = 2, n_questions: int = 3, n_answers: int = 5) -> Tens
     ??? question "A second model writes the answers, and never gets new weights. What looks odd?"
         The reward stays 0, and all groups are silent: it has random weights of its own, and is
         never right. Load the weights once, before the first step, and the reward stays at that of
-        the start, because the old weights go on answering.
+        the start, because the old weights go on answering. The curve hides that the model learns
+        from these answers all the same.
     """
     # Two digits, and a model of eight features.
     sizes = Sizes(n_digits, 0, n_questions, n_answers, d_model=8, heads=2)
