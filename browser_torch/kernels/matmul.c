@@ -41,15 +41,15 @@ static void in_order_f32(i64 m, i64 n, i64 k, f32 *out, const f32 *a, i64 a_row,
                 s2 += values * *(const Four *)(y2 + l);
                 s3 += values * *(const Four *)(y3 + l);
             }
-            f32 sum[] = {(s0[0] + s0[1]) + (s0[2] + s0[3]), (s1[0] + s1[1]) + (s1[2] + s1[3]),
-                         (s2[0] + s2[1]) + (s2[2] + s2[3]), (s3[0] + s3[1]) + (s3[2] + s3[3])};
-            for (; l < k; l++) {
-                sum[0] += x[l] * y0[l];
-                sum[1] += x[l] * y1[l];
-                sum[2] += x[l] * y2[l];
-                sum[3] += x[l] * y3[l];
-            }
-            for (i64 j = 0; j < 4 && j <= last; j++) out[row * n + column + j] = sum[j];
+            // Each sum is in four parts, of which those of one place are brought together.
+            Four part[] = {s0, s1, s2, s3};
+            mirror(part);
+            Four sum = (part[0] + part[1]) + (part[2] + part[3]);
+            for (; l < k; l++) sum += x[l] * (Four){y0[l], y1[l], y2[l], y3[l]};
+            f32 *to = out + row * n + column;
+            if (last >= 3) *(Four *)to = sum;
+            else
+                for (i64 j = 0; j <= last; j++) to[j] = sum[j];
         }
     }
 }
@@ -72,15 +72,10 @@ static void pack_four(i64 length, i64 lines, f32 *packed, i64 wide, const f32 *f
     i64 l = 0;
     if (along == 1)
         for (; l + 4 <= length; l += 4, packed += 4 * wide) {
-            // Four numbers of each line are a square, which is mirrored in two steps of pairs.
-            const Four x = *(const Four *)(line_0 + l), y = *(const Four *)(line_1 + l);
-            const Four z = *(const Four *)(line_2 + l), w = *(const Four *)(line_3 + l);
-            const Four xy_first = PICKED(x, y, 0, 4, 1, 5), xy_last = PICKED(x, y, 2, 6, 3, 7);
-            const Four zw_first = PICKED(z, w, 0, 4, 1, 5), zw_last = PICKED(z, w, 2, 6, 3, 7);
-            *(Four *)packed = PICKED(xy_first, zw_first, 0, 1, 4, 5);
-            *(Four *)(packed + wide) = PICKED(xy_first, zw_first, 2, 3, 6, 7);
-            *(Four *)(packed + 2 * wide) = PICKED(xy_last, zw_last, 0, 1, 4, 5);
-            *(Four *)(packed + 3 * wide) = PICKED(xy_last, zw_last, 2, 3, 6, 7);
+            Four square[] = {*(const Four *)(line_0 + l), *(const Four *)(line_1 + l),
+                             *(const Four *)(line_2 + l), *(const Four *)(line_3 + l)};
+            mirror(square);
+            for (int i = 0; i < 4; i++) *(Four *)(packed + i * wide) = square[i];
         }
     for (; l < length; l++, packed += wide) {
         const i64 at = l * along;

@@ -25,6 +25,18 @@ static inline Four chosen(FourIntegers mask, Four first, Four second) {
 #define PICKED(a, b, i, j, k, l) __builtin_shuffle(a, b, (FourIntegers){i, j, k, l})
 #endif
 
+// Four rows of four numbers become columns, in two steps of pairs.
+static inline void mirror(Four row[4]) {
+    const Four first_01 = PICKED(row[0], row[1], 0, 4, 1, 5);
+    const Four last_01 = PICKED(row[0], row[1], 2, 6, 3, 7);
+    const Four first_23 = PICKED(row[2], row[3], 0, 4, 1, 5);
+    const Four last_23 = PICKED(row[2], row[3], 2, 6, 3, 7);
+    row[0] = PICKED(first_01, first_23, 0, 1, 4, 5);
+    row[1] = PICKED(first_01, first_23, 2, 3, 6, 7);
+    row[2] = PICKED(last_01, last_23, 0, 1, 4, 5);
+    row[3] = PICKED(last_01, last_23, 2, 3, 6, 7);
+}
+
 static inline Four size_of(Four x) { return (Four)((FourIntegers)x & 0x7fffffff); }
 
 // e^x, as `exp_f32` in mathematics.h computes it.

@@ -123,16 +123,17 @@ function mean(t, axes, keep) {
   return two(Binary.DIVIDE, total, count, t.dtype);
 }
 
-// Each row minus its mean, if `centred`, and divided by its length.
+// Each row minus its mean, if `centred`, and divided by its length; scaled and shifted, if there are
+// a weight and a bias.
 function normalised(t, sizes, weight, bias, eps, centred) {
   const row = view(t, [-1, product(sizes)]);
   const result = empty(row.shape, t.dtype);
   const [means, factors] = [0, 1].map(() => empty([row.shape[0]], t.dtype));
-  call(Operation.NORMALISE, [bits(eps), centred], result, row, means, factors);
-  const shaped = view(result, t.shape);
-  if (weight) call(Operation.BINARY, [Binary.MULTIPLY], shaped, shaped, weight);
-  if (bias) call(Operation.BINARY, [Binary.ADD], shaped, shaped, bias);
-  return shaped;
+  const tensors = [result, row, means, factors];
+  if (weight) tensors.push(empty(row.shape, t.dtype));
+  for (const one of [weight, bias]) if (one) tensors.push(view(one, [-1]));
+  call(Operation.NORMALISE, [bits(eps), centred], ...tensors);
+  return view(weight ? tensors[4] : result, t.shape);
 }
 
 // Zeros above a diagonal of the last two axes, or below it.

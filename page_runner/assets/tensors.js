@@ -246,8 +246,8 @@ export function arange(numbers, dtype) {
 
 // Products
 
-// [..., n, k] times [..., k, m].
-export function matmul(a, b) {
+// [..., n, k] times [..., k, m], and m numbers that are added to each row.
+export function matmul(a, b, added) {
   const [n, k] = a.shape.slice(-2);
   const m = b.shape.at(-1);
   const batch = broadcast(a.shape.slice(0, -2), b.shape.slice(0, -2));
@@ -257,7 +257,7 @@ export function matmul(a, b) {
   // its size.
   inScope(() => {
     const packed = empty([264 * 128], "float32");
-    call(Operation.MATMUL, [], result, left, right, packed);
+    call(Operation.MATMUL, [], result, left, right, packed, ...(added ? [added] : []));
   });
   return result;
 }
@@ -265,8 +265,7 @@ export function matmul(a, b) {
 // Each row of x with each row of the weights.
 export function linear(x, weight, bias) {
   const [m, k] = weight.shape;
-  const result = matmul(view(x, [-1, k]), transpose(weight, 0, 1));
-  if (bias) call(Operation.BINARY, [Binary.ADD], result, result, bias);
+  const result = matmul(view(x, [-1, k]), transpose(weight, 0, 1), bias);
   return view(result, x.shape.with(-1, m));
 }
 
