@@ -294,7 +294,7 @@ def in_module(wishes: dict, place: Place, model: nn.Module, parts: list) -> list
     Whatever it is called there, the last part tells: it depends on those that were read before.
     """
     said, is_one = read_module(wishes, place, model, parts)
-    if is_one or len(parts) < 2:
+    if is_one:
         return said
     others = [other_tokens(part, by) for by, part in enumerate(parts[:-1], 1)]
     again, _ = read_module(wishes, place, model, [*others, parts[-1]])

@@ -411,7 +411,7 @@ def test_documents_are_told_by_an_argument_or_within_predict() -> None:
     # Its cache is called without documents, so the two can't be compared.
     found = find_in_language_model(Documents(True), texts(), predict=said)
     assert found == {}
-    assert "- not tried: cache_agrees: `predict` says" in found.table
+    assert "- not tried: cache_agrees: nobody has said by `read`" in found.table
     assert find_in_language_model(Documents(True), texts()) == {}
     found = find_in_language_model(Documents(False), texts())
     assert list(found) == ["documents_are_apart"]
