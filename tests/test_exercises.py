@@ -96,24 +96,60 @@ def test_the_page_s_own_line_is_right_and_each_wrong_line_is_named(
 # Other right lines, some of which leave a result in another order of memory. With dropout on, each
 # order would lose other elements.
 SPELLINGS = [
-    ("mha", 1, "attn = (scores - scores.logsumexp(dim=1, keepdim=True)).exp()"),
-    ("mha", 1, "attn = scores.exp() / scores.exp().sum(1, keepdim=True)"),
-    ("mha", 1, "attn = scores.permute(2, 3, 0, 1).softmax(-1).permute(2, 3, 0, 1)"),
-    ("mha", 0, "scores = torch.einsum('ibhd,jbhd->ijbh', query, key) / self.d_k**0.5"),
-    ("mha", 4, "return self.output(x.reshape(x.shape[0], x.shape[1], -1))"),
+    ("transformers/mha", 1, "attn = (scores - scores.logsumexp(dim=1, keepdim=True)).exp()"),
+    ("transformers/mha", 1, "attn = scores.exp() / scores.exp().sum(1, keepdim=True)"),
+    ("transformers/mha", 1, "attn = scores.permute(2, 3, 0, 1).softmax(-1).permute(2, 3, 0, 1)"),
+    ("transformers/mha", 0, "scores = torch.einsum('ibhd,jbhd->ijbh', query, key) / self.d_k**0.5"),
+    ("transformers/mha", 4, "return self.output(x.reshape(x.shape[0], x.shape[1], -1))"),
     (
-        "feed_forward",
+        "transformers/feed_forward",
         0,
         "hidden = self.activation(F.linear(x, self.layer1.weight, self.layer1.bias))",
     ),
-    ("positional_encoding", 0, "return self.dropout(self.encodings[: x.shape[0]] + x)"),
-    ("models", 0, "x = self.dropout(z.mT.contiguous().mT) + x"),
-    ("swiglu", 0, "hidden = self.value(x) * self.gate(x).sigmoid() * self.gate(x)"),
+    (
+        "transformers/positional_encoding",
+        0,
+        "return self.dropout(self.encodings[: x.shape[0]] + x)",
+    ),
+    ("transformers/models", 0, "x = self.dropout(z.mT.contiguous().mT) + x"),
+    ("transformers/swiglu", 0, "hidden = self.value(x) * self.gate(x).sigmoid() * self.gate(x)"),
+    (
+        "transformers/rms_norm",
+        0,
+        "mean_square = torch.linalg.vector_norm(wide, dim=-1, keepdim=True) ** 2 / wide.shape[-1]",
+    ),
+    ("transformers/rms_norm", 1, "normalised = wide / (mean_square + eps).sqrt()"),
+    ("transformers/rotary", 2, "a, b = x.unflatten(-1, (2, x.shape[-1] // 2)).unbind(-2)"),
+    ("transformers/kv_cache", 0, "mask = self.mask[: len(tokens), : len(tokens)][n_read:]"),
+    ("reinforcement/grpo", 0, "advantages = rewards - rewards.sum(1)[:, None] / rewards.shape[1]"),
+    (
+        "fine_tuning/lora",
+        0,
+        "return F.linear(x, self.base.weight, self.base.bias) + (few * self.scale) @ self.b.T",
+    ),
+    (
+        "transformers/memory/sliding_window",
+        0,
+        "visible = torch.logical_and(visible, j > i - window)",
+    ),
+    ("inference/speculative", 0, "left = F.relu(p[i] - q[i])"),
+    ("state_spaces/mamba", 0, "state = torch.addcmul(added, kept, state)"),
+    (
+        "fine_tuning/preferences",
+        0,
+        "margin = beta * (chosen - rejected - reference_chosen + reference_rejected)",
+    ),
+    (
+        "transformers/ways/one_head_at_a_time",
+        3,
+        "answers = torch.stack([head(x) for head in self.heads], -2).flatten(-2)",
+    ),
+    ("translation/encoder_decoder", 0, "visible = source.ne(self.pad)[None]"),
 ]
 # The same numbers where nothing is dropped, and others where something is.
 OTHER_DROPOUT = [
-    ("models", 0, "x = x + z"),
-    ("models", 0, "x = x + 0.5 * self.dropout(2 * z)"),
+    ("transformers/models", 0, "x = x + z"),
+    ("transformers/models", 0, "x = x + 0.5 * self.dropout(2 * z)"),
 ]
 
 
@@ -121,7 +157,7 @@ OTHER_DROPOUT = [
 def test_another_right_line_is_right_unless_it_drops_something_else(
     page: str, number: int, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = judged(f"labml_nn/transformers/{page}.py", number, line, capsys)
+    said = judged(f"labml_nn/{page}.py", number, line, capsys)
     assert (said == RIGHT) == ((page, number, line) in SPELLINGS), said
 
 
