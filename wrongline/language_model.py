@@ -98,7 +98,8 @@ def find_in_training_step(
     ## Find what is wrong with a training step
 
     The options are those of [Whole](whole.py#Whole): `make_step` gets a model, and gives a function
-    that makes one step on inputs and targets, and `loss` is your loss of logits and targets.
+    that makes one step on inputs and targets, and `loss` is your loss of logits and targets. If it
+    leaves out a token, as that of padding, say it: else a loss that forgets a token is told.
     """
     # Here gradients are needed: it is about them.
     with undisturbed(model) as device:
@@ -138,7 +139,8 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[st
     ??? question "Which mistake can `check_language_model` not find?"
         A wrong scale, for instance: such a model is another good model. [Check its
         attention](attention_tests.py), which is compared with the formula. And a loss that
-        `forward` makes of targets isn't looked at here: `check_training_step` does that.
+        `forward` makes of targets isn't looked at here: `check_training_step` does that. Nor are
+        layers in a plain list of Python's, which no optimizer knows of.
     """
     # Different sequences, of random tokens.
     tokens = torch.randint(n_vocab, (batch_size, seq_len))

@@ -236,8 +236,8 @@ def name_step(whole: Whole, model: nn.Module) -> str | float:
     What is wrong, or how many times the plain gradient was used.
     """
     # The step changes the weights: its gradients are compared with those at the old ones.
-    expected = plain(whole, model)
     with steps_of(whole, model) as steps:
+        expected = plain(whole, model)
         steps.step()
         after = {n: w.grad for n, w in model.named_parameters() if w.grad is not None}
         # Who makes the step may have frozen some.
@@ -264,6 +264,9 @@ def name_step(whole: Whole, model: nn.Module) -> str | float:
         return "the optimizer finds no gradients: they are cleared before it uses them"
     vector = together(expected, names)
     times = ratio(found, vector)
+    # From here on, the model is what it was before `make_step`.
+    if times is None and not {*names} <= dict(model.named_parameters()).keys():
+        return NotTried("`make_step` gives the model other layers")
     # A buffer may move with each call in training, as that of a spectral norm does.
     if times is None:
         times = ratio(found, together(plain(whole, model), names))

@@ -42,11 +42,11 @@ class Steps:
         self.moves = 0
         self.foreign = 0
         self.used: dict[str, Tensor] = {}
-        # An optimizer knows weights, not their names.
-        self.names = {id(weight): name for name, weight in model.named_parameters()}
         # With an optimizer of your own, which PyTorch doesn't know, a call is a step.
         self.calls = MOST
         self.call = whole.make_step(model)
+        # An optimizer knows weights, not their names. (A layer may just have been replaced.)
+        self.names = {id(weight): name for name, weight in model.named_parameters()}
 
     def look(self, optimizer: torch.optim.Optimizer, given: tuple, named: dict) -> None:
         r"""

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from tests.wrongline.others import N_VOCAB, WIDTH, Mixing, Small, texts
 from wrongline.attention_tests import find_mistakes
 from wrongline.command import main
-from wrongline.language_model import find_in_language_model
+from wrongline.language_model import find_in_language_model, find_in_training_step
 
 
 class NamesOnly(Small):
@@ -161,6 +161,40 @@ def test_a_layer_is_named_though_others_of_its_list_are_used(cut: bool) -> None:
     assert named.startswith("- unusual: ")
     assert "layers.0.weight" in named
     assert "layers.1.weight" not in named
+
+
+class Adapted(nn.Module):
+    r"""A layer that stays, and one beside it that learns."""
+
+    def __init__(self, base: nn.Module) -> None:
+        super().__init__()
+        self.base, self.more = base.requires_grad_(False), nn.Linear(WIDTH, N_VOCAB)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.base(x) + self.more(x)
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_layer_that_make_step_replaces_is_known_by_its_name(late: bool) -> None:
+    def make_step(model: nn.Module) -> Any:
+        if not late:
+            model.head = Adapted(model.head)
+        optimizer = torch.optim.AdamW([w for w in model.parameters() if w.requires_grad], 1e-2)
+        # The old one is what the optimizer knows.
+        if late:
+            model.head = nn.Linear(WIDTH, N_VOCAB)
+
+        def step(x: Tensor, y: Tensor) -> None:
+            optimizer.zero_grad()
+            F.cross_entropy(model(x).mT, y).backward()
+            optimizer.step()
+
+        return step
+
+    x = texts(6)
+    found = find_in_training_step(Small(), x[:, :-1], x[:, 1:], make_step=make_step, n_steps=300)
+    said = "head.weight, head.bias get a gradient, and no optimizer knows them"
+    assert found.get("same_step", "") == (said if late else ""), found.table
 
 
 class Fields(nn.Module):
