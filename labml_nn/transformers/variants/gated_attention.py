@@ -124,6 +124,11 @@ def example(
     [Loss of each variant: mean and range of three
     seeds](../../../results/families.json#figures.losses)
 
+    We have no failure that this gate mends. The [lookup task](../memory/attention_sinks.py#lookups)
+    is none: in a model of one layer the gates are made of the question alone, and the same question
+    has an answer in one text and none in another, so they can't tell when to refuse. What a network
+    without gates fails at is shown for [SwiGLU](../swiglu.py#example): it can't multiply.
+
     ### The gate's second use
 
     Without the gate two linear layers follow one another, the one that makes a head's values and
