@@ -114,12 +114,13 @@ def wants_more(model: nn.Module, given: dict[str, Any]) -> str:
 
     An empty sentence, if `forward` has all that it needs.
     """
-    first, *others = [*arguments_of(model).items()] or [("", None)]
-    missing = [name for name, one in others if is_needed(one) and name not in given]
+    taken = arguments_of(model)
+    missing = [name for name, one in [*taken.items()][1:] if is_needed(one) and name not in given]
     if not missing:
         return ""
     named = "".join(f", {name}=..." for name in missing)
-    tokens = f"{first[0]}=tokens" if first[1].kind is first[1].KEYWORD_ONLY else "tokens"
+    first = next(iter(taken.values()))
+    tokens = f"{first.name}=tokens" if first.kind is first.KEYWORD_ONLY else "tokens"
     return (
         f"`forward` also wants {', '.join(missing)}: say predict=lambda model, tokens: "
         f"model({tokens}{named}), which must give the logits"

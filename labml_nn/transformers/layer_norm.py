@@ -96,8 +96,8 @@ class LayerNorm(nn.Module):
         # switches it off. If a linear layer follows, its weights can do the same.
         self.gain = nn.Parameter(torch.ones(d_model))
 
-        # A bias shifts a feature, by as much for all tokens. It comes after the normalisation, which
-        # would subtract the mean of the biases again.
+        # A bias shifts a feature, by as much for all tokens. It comes after the normalisation,
+        # which would subtract the mean of the biases again.
         self.bias = nn.Parameter(torch.zeros(d_model))
         self.eps = eps
 
