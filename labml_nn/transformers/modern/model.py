@@ -11,7 +11,7 @@ different:
 | Part | Classic | Here | Why |
 | --- | --- | --- | --- |
 | Positions | sines, added to tokens | [rotary](../rotary.py) | scores depend on the distance |
-| Normalisation | [layer](../layer_norm.py) | [RMSNorm](../rms_norm.py), no gains | as good and shorter |
+| Norms | [layer](../layer_norm.py) | [RMSNorm](../rms_norm.py), no gains | as good and shorter |
 | Queries and keys | as projected | normalised | scores stay bounded as weights grow |
 | Feed-forward | two layers, GELU | [SwiGLU](../swiglu.py) | hidden features are products |
 | First weights | random | zero in the last matrix of each part | layers start by doing nothing |
