@@ -98,8 +98,8 @@ def find_in_training_step(
     ## Find what is wrong with a training step
 
     The options are those of [Whole](whole.py#Whole): `make_step` gets a model, and gives a function
-    that makes one step on inputs and targets, and `loss` is your loss of logits and targets. If it
-    leaves out a token, as that of padding, say it: else a loss that forgets a token is told.
+    that makes one step on inputs and targets, and `loss` is your loss of logits and targets.
+    Padding must be -100 in `targets`: any other token that a loss leaves out is told as forgotten.
     """
     # Here gradients are needed: it is about them.
     with undisturbed(model) as device:
