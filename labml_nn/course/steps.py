@@ -151,8 +151,9 @@ def steps_of_course(
     # it has about as many weights.
     modern = partial(ModernTransformer, n_vocab, d_model, heads, 4, 21 * d_model // 8, seq_len)
 
-    # Adam moves a logit by about one rate in a step. After 400 steps at 0.003 no logit has come
-    # further than 1.1 from zero. At 0.03 some have come to 3.5.
+    # Adam moves a logit by about one rate in a step. In 400 steps at 0.003 no logit came farther
+    # than [1.08](../../results/pair_rates.json#tables.rates.0%2E003.farthest) from zero. At 0.03
+    # one came to [3.55](../../results/pair_rates.json#tables.rates.0%2E03.farthest).
     table = partial(table_of_pairs, n_vocab)
     table_recipe = partial(plain_recipe, rate=0.03)
     return {
@@ -189,8 +190,11 @@ def example(
 
     ??? question "The learned table comes close to the loss of the counted one. What does it tell?"
         That the loop works. On the text that was counted, hardly any table is better than the
-        counts. After 400 steps the learned table is 0.04 nats behind them, and after
-        [2,000 steps](../training/loop.py) 0.01.
+        counts, [2.482](../../results/course.json#tables.steps.Counted%20pairs.loss). After 400
+        steps the learned table is at
+        [2.519](../../results/course.json#tables.steps.A%20learned%20table%20of%20pairs.loss), and
+        after [2,000](../training/loop.py) at
+        [2.492](../../results/counting.json#values.learned).
 
     ??? question "Give positions to the mean of the past. What do you expect?"
         Little. The mean of the sines tells how many letters there were, and not which letter stood
