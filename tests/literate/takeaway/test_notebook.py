@@ -768,13 +768,13 @@ def test_a_reader_edits_one_of_the_two_and_synchronises_them(
     assert [one.outputs for one in last.cells if one.get("outputs")] == [ran.outputs]
 
 
-if __name__ == "__main__":
-    CASE.write_text(build(package(FILES), PAGE), encoding="utf-8", newline="\n")
-
-
 def test_no_line_of_a_text_begins_with_a_per_cent_sign() -> None:
     assert (
         text_cell("* [99](https://x.y/z)\n  % of 7\n%").source == "* [99](https://x.y/z) % of 7 %"
     )
     # A command in an example stays one.
     assert text_cell("```\nf(3)\n%time f(3)\n%%time\n```").source.count("\n%") == 2
+
+
+if __name__ == "__main__":
+    CASE.write_text(build(package(FILES), PAGE), encoding="utf-8", newline="\n")
