@@ -21,8 +21,10 @@ prints.
 [What mistakes in the model and in its training do to the
 loss](../../../results/mistakes.json#figures.model)
 
-The page leaves out what the [real model](../basic/autoregressive_experiment.py) and its
-[loop](../../training/loop.py) have.
+Unlike GPT-2, the model has a matrix of its own for the logits, where GPT-2 takes that of the
+tokens, and all its matrices start equally small. It is here to have a line replaced. To train a
+model, take the [real one](../basic/autoregressive_experiment.py) and its
+[loop](../../training/loop.py).
 """
 
 from collections.abc import Callable
@@ -55,7 +57,7 @@ class RightLayer(nn.Module):
         # What goes into a part is normalised; the sum that goes past it is not.
         self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in range(2))
 
-        # Four times as wide inside, as in the paper.
+        # Four times as wide inside, as in GPT-2.
         self.network = nn.Sequential(
             nn.Linear(d_model, 4 * d_model), nn.GELU(), nn.Linear(4 * d_model, d_model)
         )
@@ -140,7 +142,8 @@ class RightTraining:
         self.model = model
         self.bfloat16 = bfloat16
 
-        # The means are over about 100 steps, since the run is short.
+        # AdamW keeps two means: that of the gradients is over about 10 steps, that of their squares
+        # over about 100. (PyTorch's own 1,000 would be longer than the museum's runs.)
         self.optimizer = torch.optim.AdamW(
             model.parameters(), learning_rate, betas=(0.9, 0.99), weight_decay=0.1, fused=True
         )
@@ -175,14 +178,16 @@ class RightTraining:
         # The gradient of every weight.
         loss.backward()
 
-        # One bad batch must not throw the weights far away.
+        # One bad batch must not spoil the steps after it. AdamW divides by the root of its mean
+        # square, so that even a huge gradient moves each weight by about the learning rate. But it
+        # stays in that mean, and without clipping the next hundred steps are too short.
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
 
         # Move the weights, then the learning rate.
         self.optimizer.step()
         self.schedule.step()
 
-        # A number to print. Without its graph, which would keep all activations.
+        # A number to print, without its graph. `backward` has already freed the activations.
         return loss.detach()
 
     @torch.no_grad()
