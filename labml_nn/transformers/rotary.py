@@ -96,8 +96,9 @@ class RotaryPositions(nn.Module):
     r"""
     ## Rotary positions
 
-    Use the same module for queries and for keys: only if both are rotated by the same angles does
-    the distance decide. All layers of a model can share one, because nothing in it is learned.
+    Use the same module for queries and for keys. With other frequencies for the keys, a score would
+    change when the whole text is shifted. All layers of a model can share one module: they need the
+    same angles.
     """
 
     def __init__(self, frequencies: Tensor, max_len: int) -> None:
