@@ -44,9 +44,10 @@ __all__ = [
     "find_mistakes",
 ]
 
-# Of what a token does at its own place. Rounding is less than a hundredth of that. The weakest leak
-# of the museum, a [mask after the softmax](masks.py#MaskAfterSoftmax), is only little above it
-# before the model is trained; weaker ones would go unnoticed.
+# How far an earlier position may move by rounding, as a share of the move at the changed place.
+# Weaker leaks go unnoticed. One is a [mask after the softmax](masks.py#MaskAfterSoftmax) in the
+# small model below: before training, its queries and keys are small, so that the hidden keys hardly
+# matter. The package notices it, because it makes the matrices larger first.
 ROUNDING = 1e-4
 
 
@@ -88,8 +89,8 @@ def example(
         other position sees it, though position 3 sees position 5. Change other tokens, too.
 
     ??? question "Dropout is on. What do the two calls say?"
-        Every position moves, because each call drops other elements. Call `eval()` first. The
-        package tests training as well, without dropout.
+        Nearly every position moves, because each call drops other elements. Call `eval()` first.
+        The package tests training as well, without dropout.
 
     ??? question "Of two experts, each chooses the tokens that it likes best. Is that a leak?"
         Yes: whether an expert takes a token depends on later ones. No gradient shows it, since a
