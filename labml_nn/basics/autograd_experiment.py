@@ -37,7 +37,7 @@ def parameters(n_vocab: int, seed: int, d_model: int = 16, d_ff: int = 64) -> li
     torch.manual_seed(seed)
 
     # Divided by the root of the number of inputs, so that sums of so many products have the size of
-    # one of them, and no $\tanh$ starts where it is flat.
+    # one of them. Then few $\tanh$ start where they are flat. Undivided, most of them would.
     return [
         Variable(torch.randn(n_vocab, d_model)),
         Variable(torch.randn(CONTEXT, d_model, d_ff) / (CONTEXT * d_model) ** 0.5),
@@ -118,8 +118,10 @@ def notebook(
     """
     # ### The text and the network
     # Every place of the training text is an example: three letters, and the one after them. In each
-    # step there are 256 random places. The rate falls in the end: near a minimum, long steps jump
-    # over it. To start from scratch, run this cell again.
+    # step there are 256 random places. They point a little elsewhere each time, and long steps
+    # follow each of them far. So the rate falls in the end, and short steps average them. (With
+    # many more places in a step, the long ones go down as well.) To start from scratch, run this
+    # cell again.
     tokenizer, training, validation = prepare(read_text(corpus), seq_len=64)
     weights = parameters(len(tokenizer), seed)
 
@@ -179,13 +181,13 @@ def example(batch_size: int = 7, n_vocab: int = 11, d_ff: int = 5) -> tuple[Tens
 
     ??? question "Leave out the line that sets the derivatives to zero. What do you see?"
         Each step goes along the sum of all derivatives so far, like a ball that nothing slows down:
-        the loss falls at first, and is above 10 after 200 steps. The
+        the loss falls for some steps, and then rises far above guessing. The
         [museum of mistakes](../transformers/mistakes/model_mistakes.py) has the same with AdamW,
         which still learns, only worse.
 
     ??? question "Give the network six letters in place of three. Does the loss fall?"
-        Very little: to 1.98, 1.99 and 1.99 with three seeds. It is one number, `CONTEXT`. The first
-        layer then has twice as many weights.
+        Very little. It is one number, `CONTEXT`: try it. The matrix of the first layer then has
+        twice as many weights.
     """
     # Three letters of the alphabet, and the one that follows.
     weights = parameters(n_vocab, seed=1, d_model=3, d_ff=d_ff)
