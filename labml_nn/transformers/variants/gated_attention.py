@@ -79,8 +79,9 @@ class GatedAttention(MultiHeadAttention):
         # have no part in.
         heads = super().forward(query=query, key=key, value=value, mask=mask)
 
-        # The gates see the token as it came in, before its projection to queries: a token must be
-        # able to refuse whatever it was that its query found.
+        # The gates are made of the token as it came in, as in the paper. Made of its query, they
+        # could be the same: one matrix after another is one matrix, and that of the queries is
+        # square.
         gate = torch.sigmoid(self.gate(query))
 
         # After the output layer, features of different heads would be mixed already, and a token
@@ -118,8 +119,8 @@ def example(
     A model of two layers, trained for 500 steps, has a loss of
     [2.208](../../../results/families.json#tables.losses.gated.loss) with gates and
     [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) without (means
-    of three seeds): no difference. The first token has no more than its share of the weight there,
-    so there is nothing to refuse.
+    of three seeds): no difference. The first token is no sink there, it has less than its share of
+    the weight. Whether the gates refuse anything else we haven't looked.
 
     [Loss of each variant: mean and range of three
     seeds](../../../results/families.json#figures.losses)
@@ -151,7 +152,7 @@ def example(
         The bias of the output layer, for any tokens: each gate is $\sigma(-100)$, nearly 0.
 
     ??? question "With biases of $+100$, what is this module?"
-        Plain multi-head attention with the same weights: every gate is 1. A test compares the two.
+        Plain multi-head attention with the same weights: every gate is 1, up to rounding.
 
     ??? question "Make the gates from `key` in place of `query`. When do you notice?"
         In cross-attention, where the lengths differ and the product fails. In self-attention
