@@ -123,7 +123,7 @@ class LoRALinear(nn.Module):
         r"""
         ### Merge
 
-        A plain layer that gives the same results, as fast as the trained one was.
+        A plain layer that gives the same results, up to rounding, as fast as the trained one was.
         """
         # Made with random weights, which are replaced at once.
         layer = nn.Linear(self.base.in_features, self.base.out_features)
@@ -248,7 +248,8 @@ def example(
         as long as $B$ is. The second step moves both.
 
     ??? question "Double `alpha`, and halve the learning rate. Is that the same training?"
-        Nearly, at first. AdamW moves each weight of $B$ by the rate, however large its gradient is.
+        Nearly, at first. How far AdamW moves a weight of $B$ depends on the rate, and not on the
+        size of its gradients.
         So $B$ grows half as fast and counts twice. But $A$ moves half as far too, and that is a
         difference: it didn't start at zero.
 
