@@ -97,8 +97,8 @@ class EncoderDecoder(nn.Module):
         layers = (
             TransformerLayer(
                 d_model=d_model,
-                # Self-attention of the source: “5” finds out that it is a day by looking at its
-                # neighbours.
+                # Self-attention of the source: “5” can look at its neighbours, to tell whether it
+                # is a day or a month. (That is an interpretation.)
                 self_attn=MultiHeadAttention(heads, d_model, dropout_prob),
                 feed_forward=FeedForward(d_model, d_ff, dropout_prob),
                 dropout_prob=dropout_prob,
