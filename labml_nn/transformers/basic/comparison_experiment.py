@@ -12,14 +12,15 @@ seed, on the same batches.
 **Out:** the losses of both models.
 
 Each page with such a part has the table in a function `in_transformer`, and its notebook ends with
-the training below. On this page, the activation of the
-[feed-forward network](../feed_forward.py#in_transformer) is exchanged.
+the training below. On this page, the [feed-forward network](../feed_forward.py#in_transformer) is
+exchanged for one with another activation. Its weights are new ones, so they start with other
+numbers, too.
 
 A difference of 0.01 says nothing. After 1,000 steps, three seeds of the *same* model lie between
 [1.838](../../../results/without.json#tables.without.The%20whole%20model.low) and
-[1.857](../../../results/without.json#tables.without.The%20whole%20model.high). Of these ten parts
-of the [modern model](../modern/ablation.py), exchanged one at a time, the losses of six overlap
-with the band that the seeds of the unchanged model cover:
+[1.857](../../../results/without.json#tables.without.The%20whole%20model.high). Below are ten
+changes of the [modern model](../modern/ablation.py) and its training, made one at a time. The
+losses of six overlap with the band that the seeds of the unchanged model cover:
 
 [The lowest and the highest loss of three seeds](../../../results/ablation.json#figures.spread)
 """
