@@ -98,7 +98,7 @@ _RESULT = re.compile(
 _SIGNS = re.compile(
     r"(?m)^\s*>>>|::[ \t]*$|^\s*\.\. |:[a-z]+:`|`__?(?!\w)|>`|\]_|^\s*[:@][a-z]+[^:\n`]*:(?:\s|$)"
     r"|^\s*([-=~^\"*+#])\1{2,}\s*$|^\s*\+[-=]+\+|^\s{0,3}[A-Z]\w*(?: \w+)?[ \t]*:[ \t]*$"
-    r"|:[ \t]*\n[ \t]*(?:[-*+]|\d+[.)])[ \t]|^\s*\|[ \t][^|\n]+$|``\\ |\\ ``"
+    r"|:[ \t]*\n(?:[ \t]*\n)?[ \t]*(?:[-*+]|\d+[.)])[ \t]|^\s*\|[ \t][^|\n]+$|``\\ |\\ ``"
 )
 
 _REMARK = re.compile(r"( {0,3})#\s+")
@@ -106,7 +106,7 @@ _REMARK = re.compile(r"( {0,3})#\s+")
 
 class _Item(NamedTuple):
     r"""
-    `head` is Markdown, and `said` what is said of it.
+    `head` is Markdown, and `said` what is said of it. The head may be empty.
     """
 
     head: str
@@ -381,7 +381,10 @@ def _listed(items: Sequence[_Item]) -> list[TextLine]:
             made.append(TextLine(f"* {item.head}", item.at))
             continue
         first, *rest = said
-        if first.at == item.at and not FENCE.match(first.text):
+        is_fence = FENCE.match(first.text)
+        if not item.head and not is_fence:
+            made.append(TextLine(f"* {first.text.strip()}", first.at))
+        elif first.at == item.at and not is_fence:
             made.append(TextLine(f"* {item.head}: {first.text.strip()}", item.at))
         else:
             made.append(TextLine(f"* {item.head}:", item.at))

@@ -305,6 +305,20 @@ def _directive(lines: Sequence[TextLine], at: int) -> _Made:
     return indented(made, blanks), end
 
 
+def _list(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    A list that is indented below the sentence that announces it: for Markdown it would be code.
+    """
+    above = next((line for line in reversed(lines[:at]) if not line.is_blank), None)
+    if above is None or above is lines[at - 1] or not _ITEM.match(lines[at].text):
+        return None
+    is_announced = above.text.rstrip().endswith(":") and not _ITEM.match(above.text)
+    if not is_announced or lines[at].indent < above.indent + 4 or _place(lines, at):
+        return None
+    inside, end = body(lines, at, above.indent)
+    return indented(blocks(inside), " " * above.indent), end
+
+
 def _formula(lines: Sequence[TextLine]) -> list[TextLine]:
     r"""
     Lines with `&` or a double backslash are aligned, as Sphinx does.
@@ -432,6 +446,7 @@ _RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (
     _fence,
     _session,
     _directive,
+    _list,
     _citation,
     _target,
     _table,

@@ -203,6 +203,9 @@ def test_a_problem_in_a_list_has_its_line_in_the_file() -> None:
         ("Do it:\n- one\n- two", "Do it:\n- one\n- two"),
         (".. custom:: a\n\n    b", "```\n.. custom:: a\n    b\n```"),
         (".. [1] Somebody,\n   2001.", "[1] Somebody,\n2001."),
+        ("In order:\n\n    - ``a``\n\n      - b\n\nend", "In order:\n- ``a``\n    - b\nend"),
+        (":raises: `E` -- if so", "**Raises**\n* `E` -- if so"),
+        (":raises:\n    `E` -- if\n    so", "**Raises**\n* `E` -- if\n    so"),
     ],
 )
 def test_marks_of_sphinx_become_those_of_markdown(written: str, shown: str) -> None:
