@@ -164,13 +164,13 @@ class LiteratePlugin(BasePlugin):
             file.edit_uri = None
             files.append(file)
             for uri, content in page.files.items():
-                files.append(KeptFile.of(self.kept_site, config, uri, content=content))
+                self._add(files, KeptFile.of(self.kept_site, config, uri, content=content))
         prune(config, len(written))
         for_all = site.generated(self.settings, self.kept_pages)
         for uri, text in (for_all | loaded.search_index | loaded.inventory).items():
-            files.append(KeptFile.of(self.kept_site, config, uri, content=text))
+            self._add(files, KeptFile.of(self.kept_site, config, uri, content=text))
         for uri, path in site.assets(self.settings):
-            files.append(KeptFile.of(self.kept_site, config, uri, abs_src_path=str(path)))
+            self._add(files, KeptFile.of(self.kept_site, config, uri, abs_src_path=str(path)))
         if config.exclude_docs is None:
             # MkDocs leaves out a folder of this name, for those of its themes; this is a package.
             for file in files:
@@ -179,6 +179,15 @@ class LiteratePlugin(BasePlugin):
                     file.inclusion = InclusionLevel.INCLUDED
         self.paths = {file.dest_uri for file in files} | self.for_programs.keys()
         return files
+
+    @staticmethod
+    def _add(files: Files, file: File) -> None:
+        r"""
+        Of what another tool has left in the folder of documents, the file of the same name goes.
+        """
+        if there := files.get_file_from_path(file.src_uri):
+            files.remove(there)
+        files.append(file)
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         r"""

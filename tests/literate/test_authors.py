@@ -135,12 +135,14 @@ def test_a_home_page_of_one_s_own_stays_and_that_of_the_package_is_beside_it(
         "pyproject.toml": LENIENT,
         "mkdocs.yml": SITE,
         "docs/index.md": "# Welcome\n\nTo [the package](../pkg/__init__.py).\n",
+        "docs/objects.inv": "of another tool",
         "pkg/__init__.py": '"""# The package"""\n',
         "pkg/index.py": '"""# An index"""\n',
         "pkg/pkg.py": '"""# Its module"""\n',
     }
     write(tmp_path, files)
     said = succeed(tmp_path, "mkdocs", "build")
+    assert "DeprecationWarning" not in said
     assert "docs/index.md:1: would be the page `index.md`" in said
     assert 'give the package its folder: `sources = { "pkg" = "pkg" }`' in said
     places = ("", "pkg_py", "index_py")
