@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from literate.page.escaping import literal
 from literate.page.links import Links
 from literate.python import pytorch, standard_library
-from literate.python.meanings import Meanings
+from literate.python.meanings import Meanings, Target
 from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 
@@ -53,14 +53,11 @@ class NamedLinks:
         With a point in front, any name that ends so. For HTML among Markdown. Empty, if there is
         none.
         """
-        within = row.documents or row.within
-        name = code.removeprefix(".")
-        meant = self.meanings.of(name, source, within)
-        if code != name and not isinstance(meant, tuple):
-            meant = self.meanings.ending_with(name) or meant
+        meant = self._meant(code, source, row)
         if meant is None:
             return ""
         if isinstance(meant, tuple):
+            within = row.documents or row.within
             path, name = meant
             is_itself = path == source.path and name == (within.name if within else "")
             address = "" if is_itself else self.links.address(source.path, path, name)
@@ -68,6 +65,22 @@ class NamedLinks:
             address = self.documented.get(meant) or _by_rule(meant) or ""
         # Within a tag `_` marks no emphasis.
         return literal(address).replace("&#95;", "_")
+
+    def words(self, code: str, source: Source, row: Row) -> str:
+        r"""
+        ### What is shown of a name
+
+        A point in front of the end of a name of the package is a mark of Sphinx, and isn't shown.
+        """
+        is_ours = code.startswith(".") and isinstance(self._meant(code, source, row), tuple)
+        return code.removeprefix(".") if is_ours else code
+
+    def _meant(self, code: str, source: Source, row: Row) -> Target | str | None:
+        name = code.removeprefix(".")
+        meant = self.meanings.of(name, source, row.documents or row.within)
+        if code != name and not isinstance(meant, tuple):
+            meant = self.meanings.ending_with(name) or meant
+        return meant
 
 
 class NamesOfPage:
@@ -94,6 +107,12 @@ class NamesOfPage:
         if address:
             self._led.add(place)
         return address
+
+    def words(self, code: str, row: Row) -> str:
+        r"""
+        ### What is shown of a name
+        """
+        return self._links.words(code, self._source, row)
 
 
 def _by_rule(name: str) -> str | None:

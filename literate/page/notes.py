@@ -27,6 +27,7 @@ from literate.page.links import Links, UnknownTarget
 from literate.page.named_links import NamesOfPage
 from literate.page.templates import CODE
 from literate.problems import Problem
+from literate.python.names_in_notes import special_names
 from literate.python.scopes import places
 from literate.reading.notes import Note, Span, anchors
 from literate.reading.page_source import PageSource
@@ -45,6 +46,7 @@ _LICENCE = re.compile(
 _LONG = 3
 _ABOVE = 5
 # A remark that nobody should read.
+_SPECIAL = re.compile(r"(?<![\w\\])__[a-z]\w*?__(?!\w)")
 _REMARK = re.compile(r"<!--.*?-->", re.DOTALL)
 # An anchor of the author's own, when what looks like a tag has been escaped.
 _ANCHOR = re.compile(r'&lt;a id="([A-Za-z][\w.-]*)">&lt;/a>')
@@ -263,6 +265,11 @@ class Notes:
         escaped = escaped.replace("](", "]&#40;")
         # A power of Python. Around two of them, Python-Markdown 3.11 loses letters.
         escaped = re.sub(r"(?<=\w)\*\*(?=-?\d)", "&#42;&#42;", escaped)
+        # Where Markdown would show `__init__` in bold type, its author means the name.
+        escaped = _SPECIAL.sub(
+            lambda match: literal(match[0]) if match[0] in special_names() else match[0],
+            escaped,
+        )
         escaped = _DEFINITION.sub(lambda match: match["footnote"] or "]&#58;", escaped)
         escaped = re.sub(r"&lt;(https?://[^<>\s]+)>", r"<\1>", escaped)
         escaped = _ANCHOR.sub(
@@ -288,7 +295,11 @@ class Notes:
         Inline code that is a list of axes claims a shape, and must equal what was measured.
         """
         # On one line, or the engine might take its end for a list.
-        shown = visible(literal(" ".join(span.content.split("\n"))))
+        content = span.content
+        # Between two backticks Sphinx shows what stands there.
+        if self.names and not span.text.startswith("``"):
+            content = self.names.words(content, row)
+        shown = visible(literal(" ".join(content.split("\n"))))
         holds = self.claims.holds(span.content, span.line, row)
         if holds:
             return CODE.claim(shown)

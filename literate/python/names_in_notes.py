@@ -185,7 +185,7 @@ def together(has: Mapping[str, Taken], root: Path) -> Names:
     own = {Path(path).with_suffix("").parts[0] for path in has}
     known = {*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *sys.stdlib_module_names}
     # What notes in the style of Hugging Face say of an argument, (`int`, `optional`), is no name.
-    known |= _special() | {"optional"}
+    known |= special_names() | {"optional"}
     imported: set[str] = set()
     modules: set[str] = set()
     for path, one in has.items():
@@ -525,8 +525,10 @@ def _inside(module: str) -> frozenset[str]:
 
 
 @cache
-def _special() -> frozenset[str]:
+def special_names() -> frozenset[str]:
     r"""
+    ## Python's own names
+
     The names with two underscores on both sides that Python itself looks for.
     """
     spaces = [builtins, types, collections.abc, contextlib]

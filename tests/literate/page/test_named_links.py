@@ -172,3 +172,14 @@ def test_a_page_that_was_kept_follows_a_name_that_a_package_hands_on(tmp_path: P
         succeed(tmp_path, "mkdocs", "build", "-q")
         page = (tmp_path / "site/user/index.html").read_text(encoding="utf-8")
         assert f'<a href="../{module}/#f"><code>pkg.f</code></a>' in page
+
+
+def test_a_point_before_a_name_of_the_package_is_not_shown() -> None:
+    note = '"""\n# Roles\n\nBy `.Hand`, by `.Hand`, ``.sort``, `.py`, and __init__.\n"""\n'
+    files = {**ROLES, "pkg/roles.py": note}
+    sources = {path: parse(text, path) for path, text in files.items()}
+    with Formulas(KATEX) as formulas:
+        known = context(Links(sources, URIS, ROOT, "docs"), formulas)
+        made = page(sources["pkg/roles.py"], known)
+    words = "".join(rendered(made.markdown).all.itertext())
+    assert "By Hand, by Hand, .sort, .py, and __init__." in " ".join(words.split())
