@@ -5,16 +5,16 @@ summary: All that the next step depends on, in a file that shows its damage.
 ---
 
 Save the weights, load them later, go on training. Nothing seems wrong, and the run ends somewhere
-else. We tried it with a small model, halfway through 1,000 steps. With a new AdamW the loss was
-higher by 0.02 for twenty steps. With a new warm-up as well, it was *lower* by 0.01 at first, and
-higher by 0.03 from the fiftieth step on. The loss of one batch differs from that of the next by
-more than that, so no curve shows it.
+else. We tried it once with a small model, halfway through 1,000 steps, and recorded nothing. With a
+new AdamW the loss was a little higher for some twenty steps. With a new warm-up as well, it was a
+little *lower* at first, and then higher. The loss of one batch differed from that of the next by
+more than that, so no curve showed it.
 
 The weights are not all that a step depends on. **In:** a trainer. **Out:** a file with everything
 its next step depends on:
 
 * the weights, and the state of the optimizers: without its averages AdamW moves each weight by the
-  whole learning rate in its first step, here five times as far as usual
+  whole learning rate in its first step, much farther than usual
 * the number of the step, which the learning rate and the batch come from
 * the random states, for dropout
 * the scale of [mixed precision](mixed_precision.py)
