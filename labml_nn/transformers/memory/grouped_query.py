@@ -192,9 +192,11 @@ def example(
     (means of three seeds; those of the latter go from
     [2.205](../../../results/families.json#tables.losses.multi-head%20attention.low) to
     [2.224](../../../results/families.json#tables.losses.multi-head%20attention.high)). The cache is
-    a quarter. Is it the keys or the values? In a try, sharing the keys alone came to 2.202 (three
-    seeds), and sharing the values alone to 2.223 (two seeds). If one of them costs anything, it is
-    the values.
+    a quarter. Is it the keys or the values? Sharing the keys alone comes to
+    [2.205](../../../results/shared_heads.json#tables.shared.the%20keys%20alone.loss), and
+    sharing the values alone to
+    [2.220](../../../results/shared_heads.json#tables.shared.the%20values%20alone.loss) (two
+    seeds). If one of them costs anything, it is the values.
 
     ### Exercises
 
@@ -212,8 +214,9 @@ def example(
         Not by shapes, and not by training: it is another way to share. Load the weights of a
         trained model, whose groups are neighbours, and compare outputs. The loss alone can be
         missed: with two heads of keys for four of queries, the first and the last head keep
-        theirs. When we tried it with the model below “Measured here” and three seeds, the loss rose
-        from 2.22 to 2.41.
+        theirs. With the model below “Measured here” and two seeds, the loss rises from
+        [2.21](../../../results/shared_heads.json#tables.shared.two%20heads%20of%20keys%20and%20values.loss)
+        to [2.43](../../../results/shared_heads.json#values.turns).
     """
     # Twice as many heads of queries as of keys.
     heads = 2 * key_heads
