@@ -34,6 +34,8 @@ FOLDER = ROOT / "notebooks"
 FILE = ROOT / "labml_nn" / "notebooks.toml"
 # One step more, after the first, in which an optimizer makes its state.
 FEW, MORE = 2, 3
+# Of what is trained after that: ten times on the way it is looked at, however many steps there are.
+FURTHER_FEW, FURTHER_MORE = 20, 30
 # What these train on, or what they draw, depends on numbers. They are timed, for so many steps.
 TIMED = (
     "encoders/classifier_experiment",
@@ -138,19 +140,33 @@ def steps_of(path: Path, card: Card) -> int:
     return int(chosen[0 if card is T4 else 1])
 
 
+def further_steps(path: Path) -> dict[str, int]:
+    r"""The steps of what is trained after that, by their names in the form."""
+    form = "\n".join(cell.source for cell in cells(path))
+    return {name: int(n) for name, n in re.findall(r"(?m)^(\w+_steps) = (\d+)  #@param", form)}
+
+
 def minutes(path: Path, card: Card) -> tuple[float, float]:
     r"""Minutes and the peak of memory in GiB."""
     text = tiny_shakespeare()
-    few, _ = run(path, {"steps": FEW}, card, text)
-    more, _ = run(path, {"steps": MORE}, card, text)
-    steps = steps_of(path, card)
+    further = further_steps(path)
+    all_steps = {"steps": steps_of(path, card), **further}
+    fewest = {"steps": FEW, **dict.fromkeys(further, FURTHER_FEW)}
+    most = {"steps": MORE, **dict.fromkeys(further, FURTHER_MORE)}
+    few, _ = run(path, fewest, card, text)
+    # Each training in turn makes more steps.
+    more = {name: run(path, fewest | {name: most[name]}, card, text)[0] for name in all_steps}
 
-    def of_all(name: str) -> float:
-        step = (getattr(more, name) - getattr(few, name)) / (MORE - FEW)
-        return getattr(few, name) + (steps - FEW) * step
+    def of_all(kind: str) -> float:
+        total = getattr(few, kind)
+        for name, steps in all_steps.items():
+            step = (getattr(more[name], kind) - getattr(few, kind)) / (most[name] - fewest[name])
+            total += (steps - fewest[name]) * step
+        return total
 
     # In the few steps it may be the other one that takes longer.
-    return max(of_all("computing"), of_all("starting")) / 60, more.peak / GIB
+    peak = max(one.peak for one in more.values())
+    return max(of_all("computing"), of_all("starting")) / 60, peak / GIB
 
 
 @contextmanager
