@@ -152,8 +152,8 @@ def example(rows: int = 5, columns: int = 3) -> tuple[Tensor, Tensor]:
         call finds it there, and never checks it.
 
     ??? question "The list of checksums is beside the files, on the same server. What is it worth?"
-        It finds wrong bits and stopped downloads. But whoever can replace the file can replace the
-        list, too. Ours is in the source, which you have from elsewhere.
+        It finds wrong bits and stopped downloads. But if you can replace the file, you can replace
+        the list, too. Ours is in the source, which you have from elsewhere.
     """
     # Random weights, and a last one whose bits are easy to follow.
     matrix = torch.randn(rows, columns)
