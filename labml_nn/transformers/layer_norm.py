@@ -96,8 +96,8 @@ class LayerNorm(nn.Module):
         # switches it off. If a linear layer follows, its weights can do the same.
         self.gain = nn.Parameter(torch.ones(d_model))
 
-        # A bias shifts a feature, by as much for all tokens. It comes after the normalisation,
-        # which would subtract the mean of the biases again.
+        # A bias shifts a feature by the same amount for every token. It is added last: before the
+        # normalisation, the mean of the biases would be subtracted again.
         self.bias = nn.Parameter(torch.zeros(d_model))
         self.eps = eps
 
@@ -166,7 +166,7 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> tuple[Te
     [0.93](../../results/layer_norm.json#values.lowest) and
     [1.37](../../results/layer_norm.json#values.highest) after training. The means of the characters
     are small, at most [0.23](../../results/layer_norm.json#values.mean) standard deviations. So
-    subtracting them makes no vector shorter by more than three parts in a hundred.
+    subtracting them makes no vector shorter by more than 3 %.
     [RMSNorm](rms_norm.py) doesn't subtract them.
 
     ### Where others differ
