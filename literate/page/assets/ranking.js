@@ -39,7 +39,7 @@ const stops = new Set(
     "explain explained for from get give had has have how i if in into is it its just know like me " +
     "mean means meaning my need needs of on or our please should so than that the their them then " +
     "there these this to understand use used using versus vs want was we what when where which " +
-    "error expected found runtimeerror typeerror valueerror " +
+    "error expected forgot found runtimeerror typeerror valueerror " +
     "while who why will with without work working works would you your"
   ).split(" "),
 );
