@@ -18,6 +18,9 @@ Dropout is off while both run. Which elements it drops depends on how a tensor l
 two right lines that leave their results in different orders of axes, each would lose other
 elements. What was to be dropped is compared instead, without regard to the order.
 
+A line may use `torch`, `nn`, `F`, `math` or `np` where the page hasn't imported them. The judge
+lends it these names while the example runs, and says so: the line is right, an import is missing.
+
 The function stands in notebooks as well, which have a copy of its text. So it brings all that it
 needs along, and asks for no library: where PyTorch or NumPy are used, the lesson has imported them.
 """
@@ -135,12 +138,26 @@ def judge_runs(
             if numpy:
                 numpy.random.set_state(numbers)
 
-    def run(made: "Run") -> tuple[list, list]:
+    def names_in(code: "CodeType") -> "set[str]":
+        inside = (names_in(one) for one in code.co_consts if isinstance(one, type(code)))
+        return set(code.co_names).union(*inside)
+
+    def usual(code: "CodeType", known: "Mapping[str, Any]") -> "dict[str, Any]":
+        names: dict[str, Any] = {"math": math, "np": sys.modules.get("numpy")}
+        torch = sys.modules.get("torch")
+        if torch:
+            names.update(torch=torch, nn=torch.nn, F=torch.nn.functional)
+        asked = names_in(code) - set(known)
+        return {name: one for name, one in sorted(names.items()) if name in asked and one}
+
+    def run(made: "Run") -> tuple[list, list, list]:
         results: list = []
         way: list = []
         dropped: list = []
         code, example = made()
         own = (example.__module__ or "builtins").partition(".")[0]
+        around = getattr(example, "__globals__", {})
+        lent = usual(code, around)
 
         def look(frame: "Any", event: str, value: "Any") -> None:
             if event == "return" and frame.f_code is code:
@@ -151,13 +168,16 @@ def judge_runs(
         before = sys.getprofile()
         printed = io.StringIO()
         with seeded(dropped), redirect_stdout(printed):
+            around.update(lent)
             sys.setprofile(look)
             try:
                 results.extend(parts("what the example returns", example(), own))
             finally:
                 sys.setprofile(before)
+                for name in lent:
+                    del around[name]
         results.append(("what the example prints", printed.getvalue()))
-        return results + dropped, way
+        return results + dropped, way, [*lent]
 
     def short(value: "Any") -> str:
         if is_array(value):
@@ -218,15 +238,17 @@ def judge_runs(
                 return said
         return ""
 
-    results, way = run(lesson)
-    found, found_way = run(yours)
+    results, way, _ = run(lesson)
+    found, found_way, lent = run(yours)
     said, on_the_way = difference(found, results), difference(found_way, way)
     if not said and not on_the_way:
-        return "Right: the same results as the lesson's, wherever one can look."
+        right = "Right: the same results as the lesson's, wherever one can look."
+        imported = ", ".join(f"`{name}`" for name in lent)
+        return f"{right} The page doesn't import {imported}; the judge did." if lent else right
     for number, (name, mistake) in enumerate(wrong.items()):
         # A mistake may stop the example, or its source may be out of reach.
         with suppress(Exception):
-            known, known_way = run(mistake)
+            known, known_way, _ = run(mistake)
             if not difference(found, known) and not difference(found_way, known_way):
                 if bug and number == 0:
                     return "Not yet. The bug is still there."
