@@ -45,8 +45,9 @@ _LICENCE = re.compile(
 )
 _LONG = 3
 _ABOVE = 5
-# A remark that nobody should read.
+# What Python may look for, such as `__init__`.
 _SPECIAL = re.compile(r"(?<![\w\\])__[a-z]\w*?__(?!\w)")
+# A remark that nobody should read.
 _REMARK = re.compile(r"<!--.*?-->", re.DOTALL)
 # An anchor of the author's own, when what looks like a tag has been escaped.
 _ANCHOR = re.compile(r'&lt;a id="([A-Za-z][\w.-]*)">&lt;/a>')
