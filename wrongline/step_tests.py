@@ -31,7 +31,7 @@ from wrongline.in_place import borrowed
 from wrongline.loss_names import Loss, other_losses
 from wrongline.steps import steps_of
 from wrongline.verdicts import NotTried, Unusual
-from wrongline.whole import Whole, cross_entropy, quiet
+from wrongline.whole import Whole, adam_step, cross_entropy, quiet
 
 
 def is_left_out(targets: Tensor) -> Tensor:
@@ -41,6 +41,89 @@ def is_left_out(targets: Tensor) -> Tensor:
     Those below zero. PyTorch's loss leaves out -100: the prompt of a dialogue, or padding.
     """
     return targets < 0
+
+
+def runs_at_an_end(targets: Tensor) -> list[int]:
+    r"""
+    ## Tokens that may be padding
+
+    Each stands at the end of rows only, or at the beginning of rows only, and in one of them at
+    least twice. (Once may be an accident.)
+    """
+    found = []
+    for token in targets[targets >= 0].unique().tolist():
+        same = targets == token
+        # From the end of a row up to the first other token.
+        tails = same.flip(1).cumprod(1).flip(1).bool()
+        heads = same.cumprod(1).bool()
+        if any(run.equal(same) and (run.sum(1) > 1).any() for run in (tails, heads)):
+            found.append(token)
+    return found
+
+
+def padding_of(whole: Whole) -> int | None:
+    r"""
+    ## The token that pads the rows, and that the loss leaves out
+
+    Most tokenizers pad with a token of their own, such as 0, and the loss has it as its
+    `ignore_index`. That is no mistake where the token stands at an end of its rows. The loss tells,
+    if it was given, or else the gradient that a step uses.
+    """
+    if "padding" not in whole.known:
+        whole.known["padding"] = None
+        tokens = runs_at_an_end(whole.targets)
+        if whole.loss is not cross_entropy:
+            ignores = loss_ignores
+        elif whole.make_step is not adam_step:
+            ignores = step_ignores
+        else:
+            tokens = []
+        whole.known["padding"] = next((one for one in tokens if ignores(whole, one)), None)
+    return whole.known["padding"]
+
+
+def without_token(token: int) -> Loss:
+    r"""
+    ### The usual loss without a token
+    """
+    return lambda z, y: cross_entropy(z, y.masked_fill(y == token, -100))
+
+
+def loss_ignores(whole: Whole, token: int) -> bool:
+    r"""
+    ### By the loss that was given
+
+    No gradient comes to the logits at its places, and one comes to all others that count.
+    """
+    with torch.no_grad(), whole.rough() as model:
+        logits = whole.predict(model, whole.inputs)
+    logits = logits.detach().requires_grad_()
+    # A loss that computes without gradients tells nothing.
+    try:
+        (slope,) = torch.autograd.grad(whole.loss(logits, whole.targets), logits)
+    except RuntimeError:
+        return False
+    counts = (whole.targets >= 0) & (whole.targets != token)
+    return counts.equal(slope.any(-1))
+
+
+def step_ignores(whole: Whole, token: int) -> bool:
+    r"""
+    ### By the gradient that a step uses
+    """
+    return step_uses(whole, without_token(token))
+
+
+def wanted(whole: Whole) -> Tensor:
+    r"""
+    ## The targets that count
+
+    Padding is -100 here, as PyTorch's loss has it.
+    """
+    padding = padding_of(whole)
+    if padding is None:
+        return whole.targets
+    return whole.targets.masked_fill(whole.targets == padding, -100)
 
 
 def copies(whole: Whole) -> bool:
@@ -91,8 +174,17 @@ def step_shifts(whole: Whole) -> bool:
     r"""
     ### By the gradient that a step uses
     """
+    return step_uses(whole, shifted)
+
+
+def step_uses(whole: Whole, loss: Loss) -> bool:
+    r"""
+    ## Does a step use the gradient of this loss?
+
+    However many times.
+    """
     with whole.rough(training=True) as model:
-        gradients = plain(whole, model, shifted)
+        gradients = plain(whole, model, loss)
         with steps_of(whole, model) as steps:
             steps.step()
         names = [name for name in gradients if name in steps.used]
@@ -101,22 +193,24 @@ def step_shifts(whole: Whole) -> bool:
         return ratio(together(steps.used, names), together(gradients, names)) is not None
 
 
-def pairs(whole: Whole, logits: Tensor) -> tuple[Tensor, Tensor]:
+def pairs(whole: Whole, model: nn.Module) -> tuple[Tensor, Tensor]:
     r"""
     ## Logits and their targets, side by side
 
     Whether the shift is in the data or in the model.
     """
-    if shifts_inside(whole):
-        return logits[:, :-1], whole.targets[:, 1:]
-    return logits, whole.targets
+    # Steps may be made to find this out, and they change weights: so it is asked first.
+    targets = wanted(whole)
+    inside = shifts_inside(whole)
+    logits = whole.predict(model, whole.inputs)
+    return (logits[:, :-1], targets[:, 1:]) if inside else (logits, targets)
 
 
 def usual(whole: Whole, model: nn.Module) -> Tensor:
     r"""
     ## The usual loss of the batch
     """
-    return cross_entropy(*pairs(whole, whole.predict(model, whole.inputs)))
+    return cross_entropy(*pairs(whole, model))
 
 
 def gradients_of(number: Tensor, model: nn.Module) -> dict[str, Tensor]:
@@ -187,8 +281,7 @@ def name_loss_of_step(whole: Whole, model: nn.Module, found: Tensor, names: list
         # A wrong loss is the subject of another test, if it was said.
         if ratio(found, together(plain(whole, model, whole.loss), names)) is not None:
             return "said"
-    logits = whole.predict(model, whole.inputs)
-    logits, targets = pairs(whole, logits)
+    logits, targets = pairs(whole, model)
     for name, loss in other_losses(targets).items():
         # Not every loss can be computed of these.
         try:
@@ -196,7 +289,7 @@ def name_loss_of_step(whole: Whole, model: nn.Module, found: Tensor, names: list
         except RuntimeError:
             continue
         finally:
-            logits, targets = pairs(whole, whole.predict(model, whole.inputs))
+            logits, targets = pairs(whole, model)
         if all(one in gradients for one in names):
             if ratio(found, together(gradients, names)) is not None:
                 return f"the loss is wrong: {name}"
@@ -207,7 +300,7 @@ def name_parts(whole: Whole, model: nn.Module, found: Tensor, names: list[str]) 
     r"""
     ## Parts of the batch, wrongly put together
     """
-    logits, targets = pairs(whole, whole.predict(model, whole.inputs))
+    logits, targets = pairs(whole, model)
     for n in range(2, len(whole.inputs) + 1):
         losses = [
             cross_entropy(*part)
@@ -216,14 +309,14 @@ def name_parts(whole: Whole, model: nn.Module, found: Tensor, names: list[str]) 
         ]
         # The part that comes last, with gradients of its own.
         last = gradients_of(losses[-1] + 0 * logits.sum(), model)
-        logits, targets = pairs(whole, whole.predict(model, whole.inputs))
+        logits, targets = pairs(whole, model)
         if ratio(found, together(last, names)) is not None:
             return f"only the last of {n} parts counts: gradients are cleared between them"
         # A part with few targets counts as much as one with many.
         parts = zip(logits.chunk(n), targets.chunk(n), strict=True)
         losses = [cross_entropy(*part) for part in parts if not is_left_out(part[1]).all()]
         means = gradients_of(torch.stack(losses).mean() + 0 * logits.sum(), model)
-        logits, targets = pairs(whole, whole.predict(model, whole.inputs))
+        logits, targets = pairs(whole, model)
         if ratio(found, together(means, names)) is not None:
             return f"the means of {n} parts are averaged, though their numbers of targets differ"
     return ""
@@ -245,7 +338,7 @@ def name_step(whole: Whole, model: nn.Module) -> str | float:
         steps.step()
         after = {n: w.grad for n, w in model.named_parameters() if w.grad is not None}
         # Who makes the step may have frozen some.
-        wanted = {n for n, w in model.named_parameters() if w.requires_grad}
+        moving = {n for n, w in model.named_parameters() if w.requires_grad}
     used = steps.used
 
     # It moves, and something else.
@@ -256,7 +349,7 @@ def name_step(whole: Whole, model: nn.Module) -> str | float:
         return NotTried("no optimizer of PyTorch makes a step, or it computes gradients itself")
 
     # A weight with a gradient should move.
-    missing = [n for n, one in expected.items() if n in wanted - used.keys() and one.any()]
+    missing = [n for n, one in expected.items() if n in moving - used.keys() and one.any()]
     if missing:
         return f"{', '.join(missing)} get a gradient, and no optimizer knows them"
 

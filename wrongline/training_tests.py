@@ -25,10 +25,12 @@ from wrongline.step_tests import (
     copies,
     is_left_out,
     learn_by_heart,
+    padding_of,
     plain,
     same_step,
     shifts_inside,
     usual,
+    wanted,
 )
 from wrongline.steps import steps_of
 from wrongline.verdicts import Findings, NotTried, Unusual
@@ -46,11 +48,14 @@ def targets_follow_inputs(whole: Whole) -> str:
     inputs = whole.inputs
     targets = whole.targets
     # Some are left out on purpose: a prompt, or padding.
-    left = is_left_out(targets)
+    left = is_left_out(wanted(whole))
     if left.all():
         return "every target is below zero, so it is left out of the loss"
     if ((targets[:, :-1] == inputs[:, 1:]) | left[:, :-1]).all():
-        return ""
+        padding = padding_of(whole)
+        if padding is None:
+            return ""
+        return Unusual(f"token {padding} is padding: the loss leaves it out, at an end of the rows")
     # As the transformers library wants it.
     if shifts_inside(whole):
         return ""
@@ -76,9 +81,9 @@ def honest(whole: Whole) -> str:
     length = inputs.shape[1]
     # The inputs and the one token after them, without what is left out.
     text = torch.cat([inputs, whole.targets[:, -1:]], dim=1)
-    targets = text[:, 1:].masked_fill(is_left_out(whole.targets), -100)
+    targets = text[:, 1:].masked_fill(is_left_out(wanted(whole)), -100)
     if shifts_inside(whole):
-        targets = F.pad(whole.targets[:, 1:], (0, 1), value=-100)
+        targets = F.pad(wanted(whole)[:, 1:], (0, 1), value=-100)
 
     # With weights of some size: a fresh bias may be zero, and would hide what is wrong with it.
     with torch.no_grad(), whole.rough() as model:
@@ -95,8 +100,13 @@ def honest(whole: Whole) -> str:
                 continue
         # The mean over the sequences and positions, as that of the training is.
         expected = cross_entropy(alone, targets)
-        found = expected if shifts_inside(whole) else whole.loss(logits, whole.targets)
-        name = "" if shifts_inside(whole) else name_loss(whole.loss, logits, targets)
+        found = expected
+        name = ""
+        if not shifts_inside(whole):
+            # A loss of yours knows what is padding in your targets.
+            given = wanted(whole) if whole.loss is cross_entropy else whole.targets
+            found = whole.loss(logits, given)
+            name = name_loss(lambda z, _: whole.loss(z, given), logits, targets)
         from_logits = cross_entropy(logits, targets)
 
     # Both numbers are told, so that one can see how far they are apart.
@@ -229,8 +239,8 @@ def every_weight_moves(whole: Whole, n_steps: int = 12) -> str:
                 steps.step()
             same = [n for n, one in model.named_parameters() if one.detach().equal(before[n])]
             # Who makes the step may have frozen some.
-            wanted = {name for name, one in model.named_parameters() if one.requires_grad}
-    gradients = {name: one for name, one in gradients.items() if name in wanted}
+            moving = {name for name, one in model.named_parameters() if one.requires_grad}
+    gradients = {name: one for name, one in gradients.items() if name in moving}
 
     # A step that isn't an optimizer's of PyTorch may do anything.
     if steps.foreign and not steps.moves:
@@ -239,12 +249,12 @@ def every_weight_moves(whole: Whole, n_steps: int = 12) -> str:
     still = [n for n in same if n in gradients and gradients[n].norm() > 1e-4 * largest]
     if still:
         return f"{', '.join(still)} get a gradient, and never move: is there a rate for them?"
-    without = [name for name in same if name in wanted and name not in gradients]
+    without = [name for name in same if name in moving and name not in gradients]
     used = {without_number(name) for name in gradients}
     without = [name for name in without if without_number(name) not in used]
     if without:
         return f"no gradient comes to {', '.join(without)}: never used"
-    frozen = [name for name in before if name not in wanted]
+    frozen = [name for name in before if name not in moving]
     return Unusual(f"frozen: {', '.join(frozen)}") if frozen else ""
 
 
