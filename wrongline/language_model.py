@@ -141,7 +141,7 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[st
         A wrong scale, for instance: such a model is another good model. [Check its
         attention](attention_tests.py), which is compared with the formula. And a loss that
         `forward` makes of targets isn't looked at here: `check_training_step` does that. Nor are
-        layers in a plain list of Python's, which no optimizer knows of.
+        layers in a plain list of Python's, which no optimizer knows of: it finds those, too.
     """
     # Different sequences, of random tokens.
     tokens = torch.randint(n_vocab, (batch_size, seq_len))

@@ -13,6 +13,8 @@ the [tests of a model](model_tests.py) they find every mistake of the
 wrong, or nothing.
 """
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -224,6 +226,44 @@ def learns(whole: Whole, bar: float = 0.3) -> str:
     return said
 
 
+def unregistered(model: nn.Module) -> dict[str, Tensor]:
+    r"""
+    ## Weights that `parameters()` doesn't give
+
+    Those of layers in a plain list or dictionary of Python's, which PyTorch doesn't look into.
+    """
+    known = {*map(id, model.parameters())}
+    found: dict[str, Tensor] = {}
+    for path, module in model.named_modules():
+        # What PyTorch knows of stands in dictionaries of its own, whose names begin so.
+        plain_ones = {n: one for n, one in vars(module).items() if not n.startswith("_")}
+        for name, value in plain_ones.items():
+            inside: dict[Any, Any] = {}
+            if isinstance(value, list | tuple):
+                inside = dict(enumerate(value))
+            elif isinstance(value, dict):
+                inside = value
+            for key, one in inside.items():
+                place = f"{path}.{name}[{key!r}]".lstrip(".")
+                if isinstance(one, nn.Module):
+                    found |= {f"{place}.{n}": weight for n, weight in one.named_parameters()}
+                elif isinstance(one, nn.Parameter):
+                    found[place] = one
+    return {name: one for name, one in found.items() if id(one) not in known}
+
+
+def learning(weights: dict[str, Tensor], loss: Tensor) -> dict[str, Tensor]:
+    r"""
+    ## Those of some weights that get a gradient of a loss
+    """
+    weights = {name: one for name, one in weights.items() if one.requires_grad}
+    if not weights:
+        return {}
+    slopes = torch.autograd.grad(loss, [*weights.values()], allow_unused=True)
+    pairs = zip(weights.items(), slopes, strict=True)
+    return {name: one for (name, one), slope in pairs if slope is not None and slope.any()}
+
+
 def every_weight_moves(whole: Whole, n_steps: int = 12) -> str:
     r"""
     ## Does every weight move?
@@ -234,10 +274,13 @@ def every_weight_moves(whole: Whole, n_steps: int = 12) -> str:
     with whole.rough(training=True) as model:
         gradients = plain(whole, model)
         before = {name: one.detach().clone() for name, one in model.named_parameters()}
+        hidden = learning(unregistered(model), usual(whole, model))
+        first = {name: one.detach().clone() for name, one in hidden.items()}
         with steps_of(whole, model) as steps:
             for _ in range(min(n_steps, whole.n_steps)):
                 steps.step()
             same = [n for n, one in model.named_parameters() if one.detach().equal(before[n])]
+            hidden_same = [name for name, one in hidden.items() if one.detach().equal(first[name])]
             # Who makes the step may have frozen some.
             moving = {name for name, one in model.named_parameters() if one.requires_grad}
     gradients = {name: one for name, one in gradients.items() if name in moving}
@@ -245,6 +288,11 @@ def every_weight_moves(whole: Whole, n_steps: int = 12) -> str:
     # A step that isn't an optimizer's of PyTorch may do anything.
     if steps.foreign and not steps.moves:
         return NotTried("the optimizer has no weight of this model")
+    if hidden_same:
+        return (
+            f"{', '.join(hidden_same)} get a gradient, and never move: they stand in a plain list "
+            "or dictionary, so `parameters()` doesn't give them (see nn.ModuleList)"
+        )
     largest = max((float(one.norm()) for one in gradients.values()), default=0.0)
     still = [n for n in same if n in gradients and gradients[n].norm() > 1e-4 * largest]
     if still:

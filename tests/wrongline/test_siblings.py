@@ -273,3 +273,55 @@ def test_the_command_says_where_and_what_to_do(
     assert main([f"{file}:Sees"]) == 1
     assert "which may see everything: --skip model_prefix\n" in capsys.readouterr().out
     assert main([f"{file}:Sees", "--skip", "model_prefix"]) == 0
+
+
+class Listed(nn.Module):
+    r"""Its layers stand in a plain list."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.head = nn.Embedding(N_VOCAB, WIDTH), nn.Linear(WIDTH, N_VOCAB)
+        self.layers = [nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)]
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = x + layer(x).relu()
+        return self.head(x)
+
+
+class Taught(Small):
+    r"""A teacher is kept out of the parameters on purpose, and gets no gradient."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.teacher = [Small()]
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        with torch.no_grad():
+            self.kept = self.teacher[0](tokens)
+        return super().forward(tokens)
+
+
+def test_layers_in_a_plain_list_are_named() -> None:
+    batch = texts()
+    given = {"only": ["every_weight_moves"]}
+    found = find_in_training_step(Listed(), batch[:, :-1], batch[:, 1:], **given)
+    said = found["every_weight_moves"]
+    assert said.startswith("layers[0].weight, layers[0].bias, layers[1].weight, layers[1].bias get")
+    assert find_in_training_step(Taught(), batch[:, :-1], batch[:, 1:], **given) == {}
+    # Who hands them to the optimizer has done it another way.
+
+    def make_step(model: Any) -> Any:
+        weights = [*model.parameters(), *(w for one in model.layers for w in one.parameters())]
+        optimizer = torch.optim.Adam(weights, 3e-3)
+
+        def step(inputs: Tensor, targets: Tensor) -> None:
+            optimizer.zero_grad()
+            F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten()).backward()
+            optimizer.step()
+
+        return step
+
+    given["make_step"] = make_step
+    assert find_in_training_step(Listed(), batch[:, :-1], batch[:, 1:], **given) == {}
