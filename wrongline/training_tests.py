@@ -306,8 +306,42 @@ def every_weight_moves(whole: Whole, n_steps: int = 12) -> str:
     return Unusual(f"frozen: {', '.join(frozen)}") if frozen else ""
 
 
+def stays_in_training(whole: Whole) -> str:
+    r"""
+    ## Is the next step made in training, too?
+
+    Who evaluates within a step, and forgets `model.train()` afterwards, trains without dropout from
+    the second step on.
+    """
+    # Nearly all that differs between training and evaluation is dropout, or a batch normalisation.
+    parts = [type(one).__name__ for one in whole.model.modules()]
+    differs = any("Drop" in name or "BatchNorm" in name for name in parts)
+    modes: list[set[bool]] = []
+
+    def note(module: nn.Module, given: object) -> None:
+        # What is computed without gradients may be an evaluation.
+        if torch.is_grad_enabled():
+            modes[-1].add(module.training)
+
+    with whole.rough(training=True) as model:
+        handle = model.register_forward_pre_hook(note)
+        try:
+            with steps_of(whole, model) as steps:
+                for _ in range(2):
+                    modes.append(set())
+                    steps.step()
+        finally:
+            handle.remove()
+    if modes != [{True}, {False}]:
+        return ""
+    said = (
+        "a step leaves the model in evaluation: `model.train()` is missing after it was evaluated"
+    )
+    return f"{said}, so the next step has no dropout" if differs else Unusual(said)
+
+
 # The batch first: if it is wrong, nothing that comes after it can be right.
-STEP_TESTS = (forgets, same_step, every_weight_moves, learns)
+STEP_TESTS = (forgets, same_step, every_weight_moves, stays_in_training, learns)
 TRAINING_TESTS = (targets_follow_inputs, honest, *STEP_TESTS)
 WHOLE_TESTS = (targets_follow_inputs, honest, *MODEL_TESTS, *STEP_TESTS)
 

@@ -325,3 +325,42 @@ def test_layers_in_a_plain_list_are_named() -> None:
 
     given["make_step"] = make_step
     assert find_in_training_step(Listed(), batch[:, :-1], batch[:, 1:], **given) == {}
+
+
+class Dropping(Small):
+    def __init__(self) -> None:
+        super().__init__()
+        self.drop = nn.Dropout(0.1)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.drop(super().forward(tokens))
+
+
+@pytest.mark.parametrize("begins", [False, True])
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_step_that_leaves_the_model_in_evaluation(begins: bool, ends: bool) -> None:
+    def make_step(model: nn.Module) -> Any:
+        optimizer = torch.optim.Adam(model.parameters(), 3e-3)
+
+        def step(inputs: Tensor, targets: Tensor) -> None:
+            if begins:
+                model.train()
+            optimizer.zero_grad()
+            F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten()).backward()
+            optimizer.step()
+            model.eval()
+            with torch.no_grad():
+                model(inputs)
+            if ends:
+                model.train()
+
+        return step
+
+    batch = texts()
+    given = {"only": ["stays_in_training"], "make_step": make_step}
+    found = find_in_training_step(Dropping(), batch[:, :-1], batch[:, 1:], **given)
+    assert bool(found) == (not begins and not ends)
+    if found:
+        assert "the next step has no dropout" in found["stays_in_training"]
+    # Without dropout it does no harm.
+    assert find_in_training_step(Small(), batch[:, :-1], batch[:, 1:], **given) == {}
