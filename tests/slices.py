@@ -26,6 +26,7 @@ PLACES = {
     "tests/benchmarks/test_fake_gpu.py": ("gpu",),
     "tests/benchmarks/test_gpu.py": ("gpu",),
     "tests/browser/": ("browser-1", "browser-2"),
+    "tests/browser/test_exercises.py": ("exercises",),
     "tests/browser_torch/": ("stand-in-1", "stand-in-2"),
     "tests/literate/": ("tool",),
     "tests/literate/test_notebook_runs.py": ("notebooks-1", "notebooks-2", "notebooks-3"),
