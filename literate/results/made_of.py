@@ -17,7 +17,8 @@ does:
 So a result is stale when something that its run came by does something else, and not when a
 comment, a docstring or the name of a local variable has changed. A file that is read and is no code
 has its [fingerprint](fingerprints.py) there. A program that measures the text of files, and nothing
-that it calls, names no module: its sources are these files, each with its fingerprint.
+that it calls, names no module: its sources are these files, each with its fingerprint, or with all that it
+[defines](#definitions).
 
 A function that measures is named with its module, as in “benchmarks.gpu:main”. What it comes by and
 its code doesn't name, such as the scripts of a page in a browser, stands in a constant `ALSO`
@@ -40,6 +41,8 @@ from literate.results.records import Result
 
 # Names of a module that measures.
 EXPERIMENT, ALSO = "EXPERIMENT", "ALSO"
+# In the place of a name: what a file takes from others.
+IMPORTS = "from"
 # What decides the numbers of an experiment. Its title and its small values change none.
 MEASURES = ("measure", "reads", "threads")
 REPORTS = ("report",)
@@ -158,12 +161,27 @@ class Code:
 
     def _files(self, known: Mapping[str, str], pages: Mapping[str, Source]) -> list[str]:
         def now(path: str) -> str:
+            file = self.root / path
+            if ":" in known[path]:
+                return definitions(file) if file.is_file() else ""
             if path in pages:
                 return pages[path].once(of_source)
-            file = self.root / path
             return fingerprint(file) if file.is_file() else ""
 
-        return [path for path, one in known.items() if now(path) != one]
+        return self.differing(known, {path: now(path) for path in known})
+
+
+def definitions(file: Path) -> str:
+    r"""
+    ## All that a file defines
+
+    For a program that changes the code of whole files, such as one that breaks them line by line:
+    each name with the hash of what it does, and the imports, on one line.
+    """
+    part = Part(file.stem, file)
+    said = {name: part.facts(name).shape((False, False)) for name in part.statements}
+    said[IMPORTS] = repr((sorted(part.imports.items()), sorted(part.stars)))
+    return line({name: hashlib.sha256(one.encode()).hexdigest()[:8] for name, one in said.items()})
 
 
 def keywords_of(part: Part) -> list[ast.keyword]:

@@ -33,7 +33,7 @@ from benchmarks.record import write
 from literate import settings
 from literate.reading import oracles
 from literate.reading.lessons import of_project
-from literate.results.fingerprints import fingerprint
+from literate.results.made_of import definitions
 from tests.mutants.examine import Children, Outcome, examine, own_tests, prepare, show
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,7 +99,7 @@ def stale(root: Path = ROOT) -> list[Path]:
         page
         for page in pages(root)
         if row_name(page) not in known["values"].get("pages", {})
-        or any(fingerprint(root / one) != known["sources"].get(one) for one in sources(page))
+        or any(definitions(root / one) != known["sources"].get(one) for one in sources(page))
     ]
 
 
@@ -144,7 +144,7 @@ def save(rows: dict[str, dict[str, Any]], known: dict[str, str], root: Path = RO
     there = {
         row_name(page): page
         for page in pages(root)
-        if all(fingerprint(root / one) == known.get(one) for one in sources(page))
+        if all(definitions(root / one) == known.get(one) for one in sources(page))
     }
     rows = {name: row for name, row in sorted(rows.items()) if name in there}
     table = [
@@ -198,7 +198,7 @@ def main() -> int:
         save(known["values"].get("pages", {}), known["sources"])
     for page in chosen:
         # As they were when the run began.
-        before = {one: fingerprint(ROOT / one) for one in sources(page)}
+        before = {one: definitions(ROOT / one) for one in sources(page)}
         row, outcome = measure(page, compiled.name, arguments.most, arguments.jobs)
         for oracle, distance in row["oracles"].items():
             print(f"{page}: {shown(distance)} from {oracle}")

@@ -30,11 +30,22 @@ def test_a_row_is_about_the_page_and_the_test_of_today(tmp_path: Path) -> None:
     assert proof.paper_of(tmp_path / page) == {"title": "C: D", "year": 1999}
     for changed in proof.sources(page):
         assert proof.stale(tmp_path) == [page]
-        known = {one: proof.fingerprint(tmp_path / one) for one in proof.sources(page)}
+        known = {one: proof.definitions(tmp_path / one) for one in proof.sources(page)}
         proof.save({"with": ROW, "gone": ROW}, known, tmp_path)
         assert proof.stale(tmp_path) == []
         (tmp_path / changed).write_text(f"{(tmp_path / changed).read_text()}ONE = 1\n")
     assert proof.stale(tmp_path) == [page]
+    # What no run can tell is no change: the name of a local variable, a note.
+    code = "def f(x):\n    {0} = x + 1\n    return {0}\n"
+    (tmp_path / page).write_text(PAGE + code.format("y"))
+    known = {one: proof.definitions(tmp_path / one) for one in proof.sources(page)}
+    proof.save({"with": ROW}, known, tmp_path)
+    (tmp_path / page).write_text(PAGE + code.format("other"))
+    assert proof.stale(tmp_path) == []
+    for changed in (code.replace("1", "2"), "from math import pi as f\n"):
+        (tmp_path / page).write_text(PAGE + changed.format("y"))
+        assert proof.stale(tmp_path) == [page]
+    (tmp_path / page).write_text(PAGE + code.format("y"))
     result = proof.recorded(tmp_path)
     (row,) = result["tables"]["proof"]["rows"]
     facts = {"page": "with", "paper": "C: D (1999)", "oracles": "one; another"}
