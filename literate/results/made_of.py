@@ -17,8 +17,8 @@ does:
 So a result is stale when something that its run came by does something else, and not when a
 comment, a docstring or the name of a local variable has changed. A file that is read and is no code
 has its [fingerprint](fingerprints.py) there. A program that measures the text of files, and nothing
-that it calls, names no module: its sources are these files, each with its fingerprint, or with all that it
-[defines](#definitions).
+that it calls, names no module: its sources are these files, each with its fingerprint, or with all
+that it [defines](#definitions).
 
 A function that measures is named with its module, as in “benchmarks.gpu:main”. What it comes by and
 its code doesn't name, such as the scripts of a page in a browser, stands in a constant `ALSO`
