@@ -133,7 +133,9 @@ def script(
     cells = [*page.introduction(requirements.said(settings, source.path, packages.values()))]
     holes = exercises.exercises(settings, source.path)
     set_up = len(cells)
-    imports = import_lines(needed.imports, needed.lazy_annotations).rstrip("\n")
+    # What is told of annotations stands in the first cell: a script can't say it later, and a
+    # notebook keeps it.
+    imports = import_lines(needed.imports, lazy_annotations=False).rstrip("\n")
     if imports:
         cells.append(code_cell(imports))
     if plan.before:
@@ -170,7 +172,7 @@ def script(
     if plan.before and not cells[start].source.startswith("## "):
         cells.insert(start, text_cell("## On this page"))
     made = made_in(cells[set_up:])
-    cells.insert(set_up, _set_up(packages, plan.on_gpu, made))
+    cells.insert(set_up, _set_up(packages, plan, made))
     return notebook_cells.script(cells, addresses.told, plan.on_gpu)
 
 
@@ -543,7 +545,7 @@ def made_in(cells: Iterable[Cell]) -> dict[str, str]:
     return {section: " ".join(names) for section, names in found.items()}
 
 
-def _set_up(packages: Mapping[str, str], on_gpu: bool, made: Mapping[str, str]) -> Cell:
+def _set_up(packages: Mapping[str, str], plan: Plan, made: Mapping[str, str]) -> Cell:
     r"""
     The first code of a notebook: it looks at the machine. Who comes to a cell too early is told
     what it needs.
@@ -552,7 +554,8 @@ def _set_up(packages: Mapping[str, str], on_gpu: bool, made: Mapping[str, str]) 
         "set_up.py.jinja",
         needed=json.dumps(packages),
         sections=json.dumps(made, ensure_ascii=False),
-        on_gpu=on_gpu,
+        on_gpu=plan.on_gpu,
+        lazy_annotations=plan.needed.lazy_annotations,
     )
 
 

@@ -731,6 +731,13 @@ def test_the_script_of_a_notebook_is_python_that_can_be_read_and_gives_its_cells
     assert cells == [(one.cell_type, one.source, one.metadata) for one in notebook.cells]
 
 
+def test_a_script_says_first_how_annotations_are_read() -> None:
+    later = "from __future__ import annotations\n\n\ndef example(x: Later = 1): return x\n"
+    text = script(package({"pkg/a.py": later}), "pkg.a")
+    exec(compile(text, "a.py", "exec", dont_inherit=True), {"__name__": "__main__"})
+    assert text.count("from __future__") == 1
+
+
 def test_a_reader_edits_one_of_the_two_and_synchronises_them(
     repository: Path, tmp_path: Path
 ) -> None:
