@@ -32,6 +32,7 @@ from literate import site
 from literate.engines import kept_html
 from literate.engines.kept_html import KeptHtml
 from literate.engines.kept_site import KeptSite, SiteBefore
+from literate.engines.navigation import missing_features
 from literate.engines.raw_html import ReadyHtml
 from literate.page import kept_pages
 from literate.page.kept_pages import KeptPages
@@ -46,9 +47,6 @@ from page_runner.background import BackgroundExports
 
 # MkDocs counts what is logged below its own name, and `--strict` fails on it.
 log = logging.getLogger(f"mkdocs.plugins.{__name__}")
-
-# With more pages than that, each page has the whole list of them no longer.
-MANY = 50
 
 # A line break of the theme, with the indentation around it.
 _BREAK = re.compile(r"\s*\n\s*")
@@ -165,7 +163,9 @@ class LiteratePlugin(BasePlugin):
             files.append(file)
             for uri, content in page.files.items():
                 self._add(files, KeptFile.of(self.kept_site, config, uri, content=content))
-        prune(config, len(written))
+        features = config.theme.get("features")
+        if isinstance(features, list):
+            features += missing_features(features, len(written))
         for_all = site.generated(self.settings, self.kept_pages)
         for uri, text in (for_all | loaded.search_index | loaded.inventory).items():
             self._add(files, KeptFile.of(self.kept_site, config, uri, content=text))
@@ -337,20 +337,6 @@ class KeptFile(File):
         if not self.kept_site.has(folder, self.dest_uri, origin):
             super().copy_file(dirty)
             self.kept_site.origins[self.dest_uri] = origin
-
-
-def prune(config: MkDocsConfig, pages: int) -> None:
-    r"""
-    ## A page must not grow with the site
-
-    Material writes the whole navigation on each page: of 1,128 pages it was 540 of 557 kB. Where
-    there are many, a page has the part that it stands in, unless the project has chosen
-    that all of it is unfolded.
-    """
-    features = config.theme.get("features")
-    chosen = {"navigation.prune", "navigation.expand"}
-    if pages > MANY and isinstance(features, list) and chosen.isdisjoint(features):
-        features.append("navigation.prune")
 
 
 def _folder(config: MkDocsConfig) -> Path:

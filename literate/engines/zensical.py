@@ -22,6 +22,7 @@ import yaml
 from yaml_env_tag import add_env_tag
 
 from literate import site
+from literate.engines.navigation import missing_features
 from literate.problems import LiterateError, Problem
 from literate.site import Site
 
@@ -64,7 +65,7 @@ def build(loaded: Site, destination: Path, report: Callable[[str], None]) -> Non
     loaded = replace(loaded, resolves_html=True, url=address)
     pages = site.correct_pages(loaded, report)
     site.write(loaded, folder / "docs", report, pages)
-    changes = yaml.safe_dump(derived(known, root, folder), allow_unicode=True)
+    changes = yaml.safe_dump(derived(known, root, folder, len(pages)), allow_unicode=True)
     (folder / _SETTINGS).write_text(changes, encoding="utf-8")
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", _SETTINGS]
     run = subprocess.run(command, cwd=folder, stderr=subprocess.PIPE, text=True, check=False)
@@ -92,7 +93,7 @@ def _is_site(folder: Path) -> bool:
     )
 
 
-def derived(known: Mapping[str, Any], root: Path, folder: Path) -> dict[str, Any]:
+def derived(known: Mapping[str, Any], root: Path, folder: Path, pages: int) -> dict[str, Any]:
     r"""
     ## The settings for Zensical
 
@@ -106,6 +107,7 @@ def derived(known: Mapping[str, Any], root: Path, folder: Path) -> dict[str, Any
     own = theme.get("custom_dir")
     overrides = root / own if own else site.THEME
     address = known.get("site_url")
+    features = theme.get("features") or []
     needed: dict[str, list[Any]] = {
         "markdown_extensions": [{name: {**options}} for name, options in site.EXTENSIONS.items()],
         "extra_css": [*site.SHEETS],
@@ -124,6 +126,7 @@ def derived(known: Mapping[str, Any], root: Path, folder: Path) -> dict[str, Any
             "name": theme.get("name"),
             "variant": "classic",
             "custom_dir": os.path.relpath(overrides, folder),
+            "features": [*features, *missing_features(features, pages)],
         },
         "plugins": [{"search": {"enabled": "search" in map(_name, known.get("plugins") or ())}}],
     }

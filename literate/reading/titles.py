@@ -5,7 +5,7 @@ summary: Which definition has its heading in a row, and what is left of the note
 ---
 
 A docstring begins with the heading of what it documents. Its anchor is the name of that, which no
-edit above it can move. Where an author writes no headings, the heading is the name.
+edit above it can move. Where its author writes none, the heading is the name.
 """
 
 import re
@@ -116,17 +116,34 @@ def named(source: Source) -> list[Definition]:
 
     In a file without a single heading above a docstring, those that the contents list, and classes
     and functions without a docstring: so what is there can be found on any page. Where an author
-    writes headings, they stay alone.
+    writes headings, those that have a docstring without one; in a class with headings, its own or
+    of its methods, they stay alone.
     """
-    if any(_is_headed(row) for row in rows(source)):
-        return []
+    headed = {row.documents.name for row in rows(source) if row.documents and _is_headed(row)}
     first = {definition.name: definition for definition in reversed(source.definitions)}
-    listed = {*_in_contents(source), *_undocumented(source)}
+    listed = {*_in_contents(source)}
+    if not headed:
+        listed |= {*_undocumented(source)}
+    # Classes with headings.
+    known = headed | {name.rpartition(".")[0] for name in headed}
     return [
         one
         for one in source.definitions
-        if one in listed and one.depth < MOST_DEPTH and first[one.name] is one
+        if one in listed
+        and one.depth < MOST_DEPTH
+        and first[one.name] is one
+        and one.name not in headed
+        and known.isdisjoint(_around(one.name))
     ]
+
+
+def _around(name: str) -> Iterator[str]:
+    r"""
+    The names of the definitions around one.
+    """
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
 
 
 def _undocumented(source: Source) -> Iterator[Definition]:

@@ -228,22 +228,27 @@ def without(url):
 '''
 
 
-def test_on_this_page_lists_what_has_no_heading_where_the_author_writes_none(
-    tmp_path: Path,
-) -> None:
+def test_on_this_page_lists_what_has_no_heading_of_its_own(tmp_path: Path) -> None:
     headed = UNHEADED.replace("Gets it.", "\n    ## To get\n    ")
+    headed_class = headed.replace("Keeps it.", "\n    ## To keep\n    ")
+    headed_method = UNHEADED.replace("Hides it.", "\n        ### To hide\n        ")
     files = {
         "pyproject.toml": LENIENT,
         "mkdocs.yml": SITE,
         "docs/.keep": "",
         "pkg/plain.py": UNHEADED,
         "pkg/headed.py": headed,
+        "pkg/headed_class.py": headed_class,
+        "pkg/headed_method.py": headed_method,
     }
     write(tmp_path, files)
     succeed(tmp_path, "mkdocs", "build")
     for name, anchors in (
         ("plain", ["get", "Session", "Session.put", "without"]),
-        ("headed", ["get"]),
+        # Without a docstring it would have no words beside it.
+        ("headed", ["get", "Session", "Session.put"]),
+        ("headed_class", ["get", "Session"]),
+        ("headed_method", ["get", "Session"]),
     ):
         page = page_of(tmp_path, name)
         contents = page.all.iterfind(".//nav[@class='md-nav md-nav--secondary']")
