@@ -59,30 +59,30 @@ def escaped(text: str) -> str:
     return _MARKS.sub(r"\\\g<0>", text)
 
 
-def inline(text: str, addresses: dict[str, str] | None = None) -> str:
+def inline(text: str) -> str:
     r"""
     ## The marks inside a line
 
-    Roles, links and citations; `addresses` are those of links by name. Line ends stay.
+    Roles, links and citations. Line ends stay.
     """
-    known = addresses or {}
 
     def made(match: re.Match[str]) -> str:
-        shown = _inline(match, known)
+        shown = _inline(match)
         return shown + "\n" * (match[0].count("\n") - shown.count("\n"))
 
     return _INLINE.sub(made, text)
 
 
-def _inline(match: re.Match[str], addresses: dict[str, str]) -> str:
+def _inline(match: re.Match[str]) -> str:
     if match["role"]:
         return _role(match["role"].split(":")[-1], match["said"])
     if match["address"]:
-        return f"[{match['words'] or match['address']}]({match['address']})"
+        words = match["words"] or match["address"]
+        # One that ends so is the name of an address, which nobody has given.
+        is_name = re.fullmatch(r"[\w.-]+_", match["address"])
+        return words.removesuffix("_") if is_name else f"[{words}]({match['address']})"
     if match["reference"]:
-        words = match["reference"]
-        address = addresses.get(" ".join(words.split()).lower())
-        return f"[{words}]({address})" if address else words
+        return match["reference"]
     if match["shown"]:
         # Where names need no role: the words, and then what they lead to.
         return f"`{match['shown']}`"

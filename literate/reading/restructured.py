@@ -16,7 +16,7 @@ Markdown nothing changes.
 import ast
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from literate.reading.inline_marks import escaped, inline
@@ -54,7 +54,12 @@ FENCE = re.compile(r"\s*(?P<mark>`{3,}(?!.*`)|~{3,}(?!.*~))")
 _DIRECTIVE = re.compile(r"\s*\.\. +(?P<name>[A-Za-z][\w:.+-]*)::(?:\s+(?P<said>.*))?$")
 _OPTION = re.compile(r"\s*:[\w-]+:(\s|$)")
 _CITATION = re.compile(r"\s*\.\. +\[(?P<mark>[^\]]+)\]\s+(?P<said>.*)$")
-_TARGET = re.compile(r"\s*(?:\.\. +_(?P<name>[^:`]+|`[^`]+`)|__):\s*(?P<address>\S*)\s*$")
+_TARGET = re.compile(
+    r"\s*(?:(?:\.\. +)?__:?(?=\s+\S)|\.\. +_(?P<name>(?:\\:|[^:`])+|`[^`]+`):)"
+    r"\s*(?P<address>\S*)\s*$"
+)
+# Where a target leads that stands in the line below it.
+_ADDRESS = re.compile(r"\s*(?P<address>(?:https?:|mailto:|ftp:)\S+)\s*$")
 _BORDER = re.compile(r"\s*(?:={2,}(?:\s+={2,})+|\+(?:[-=]+\+)+)\s*$")
 RULE = re.compile(r"([=\-~^\"'*+#.:_])\1{2,}\s*$")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+\S")
@@ -91,7 +96,6 @@ def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
     """
     made: list[TextLine] = []
     prose: list[TextLine] = []
-    addresses = {_key(match): match["address"] for match in _targets(lines)}
     at = 0
     while at < len(lines):
         taken = next(filter(None, (rule(lines, at) for rule in _RULES)), None)
@@ -103,7 +107,7 @@ def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
             at += 1
             continue
         block, after = taken
-        made += _prose(prose, addresses)
+        made += _prose(prose)
         prose = []
         apart(made, block)
         made += block
@@ -111,7 +115,7 @@ def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
         if block and after < len(lines) and not lines[after].is_blank:
             made.append(TextLine("", lines[after].at))
         at = after
-    return made + _prose(prose, addresses)
+    return made + _prose(prose)
 
 
 def apart(above: list[TextLine], below: Sequence[TextLine]) -> None:
@@ -124,20 +128,36 @@ def apart(above: list[TextLine], below: Sequence[TextLine]) -> None:
         above.append(TextLine("", below[0].at))
 
 
-def _targets(lines: Iterable[TextLine]) -> Iterable[re.Match[str]]:
-    return (match for match in map(_TARGET.match, (line.text for line in lines)) if match)
+def targets(lines: Sequence[TextLine]) -> Iterator[tuple[str, str]]:
+    r"""
+    ## The addresses that a docstring gives to words
+
+    Each with its name, in small letters; without one, if it belongs to the words that stand in
+    its place among those without.
+    """
+    for at, line in enumerate(lines):
+        match = _TARGET.match(line.text)
+        if match:
+            name = (match["name"] or "").replace("\\", "").strip("`")
+            yield " ".join(name.split()).lower(), _address(lines, at, match)[0]
 
 
-def _key(match: re.Match[str]) -> str:
-    return " ".join((match["name"] or "").strip("`").split()).lower()
+def _address(lines: Sequence[TextLine], at: int, match: re.Match[str]) -> tuple[str, int]:
+    r"""
+    Where a target leads, if it leads out of the docstring, and the line behind it.
+    """
+    below = _ADDRESS.match(lines[at + 1].text) if at + 1 < len(lines) else None
+    if not match["address"] and below and lines[at + 1].indent > lines[at].indent:
+        return below["address"], at + 2
+    return match["address"], at + 1
 
 
-def _prose(lines: Sequence[TextLine], addresses: dict[str, str]) -> list[TextLine]:
+def _prose(lines: Sequence[TextLine]) -> list[TextLine]:
     r"""
     Text between blocks. A list right below the sentence that announces it is a list.
     """
     made: list[TextLine] = []
-    text = inline("\n".join(line.text for line in lines), addresses)
+    text = inline("\n".join(line.text for line in lines))
     for line, shown in zip(lines, text.split("\n") if lines else [], strict=True):
         announced = made and made[-1].text.rstrip().endswith(":") and not _ITEM.match(made[-1].text)
         if announced and _ITEM.match(shown) and line.indent <= made[-1].indent:
@@ -356,7 +376,8 @@ def _target(lines: Sequence[TextLine], at: int) -> _Made:
     r"""
     A place that others link to, or an address that a word in the text leads to: nothing to see.
     """
-    return ([], at + 1) if _TARGET.match(lines[at].text) else None
+    match = _TARGET.match(lines[at].text)
+    return ([], _address(lines, at, match)[1]) if match else None
 
 
 def _table(lines: Sequence[TextLine], at: int) -> _Made:
@@ -417,7 +438,7 @@ def _line_block(lines: Sequence[TextLine], at: int) -> _Made:
         # Two blanks end a line in Markdown.
         ends = "  " if below in own else ""
         made.append(TextLine(" " * lines[at].indent + text + ends, line.at))
-    return _prose(made, {}), end
+    return _prose(made), end
 
 
 def _title(lines: Sequence[TextLine], at: int) -> _Made:

@@ -1,31 +1,37 @@
 r"""
 ---
-title: Footnotes and substitutions
+title: Footnotes, substitutions and addresses
 summary: What stands for something else in a docstring is replaced by it.
 ---
 
-In reStructuredText, a footnote may leave its number open, `[#]_`, and a word between bars,
-`|name|`, stands for a text that is given once, in a line `.. |name| replace:: the text`. Both are
-settled first, for the whole docstring: what looks at a part of it can't know the rest.
+In reStructuredText, a footnote may leave its number open, `[#]_`, a word between bars, `|name|`,
+stands for a text that is given once, in a line `.. |name| replace:: the text`, and words that lead
+somewhere, `` `the words`_ ``, have their address in a line `.. _the words: https://…`. All of that
+is settled first, for the whole docstring: what looks at a part of it can't know the rest.
 """
 
 import re
 from collections.abc import Sequence
 
-from literate.reading.restructured import TextLine, body
+from literate.reading.restructured import TextLine, body, targets
 
 _NUMBERED = re.compile(r"(?P<before>\s*\.\. +)\[#(?P<name>[\w.-]*)\](?=\s)")
 _MENTIONED = re.compile(r"\[#(?P<name>[\w.-]*)\]_(?!\w)")
 _GIVEN = re.compile(r"\s*\.\. +\[(?P<number>\d+)\](?=\s)")
 _REPLACES = re.compile(r"\s*\.\. +\|(?P<name>[^|]+)\| +replace:: *(?P<text>.*)$")
 _BARS = re.compile(r"(?<![\w|\\])\|(?P<name>[^\s|](?:[^|\n]*[^\s|])?)\|_{0,2}(?![\w|])")
+# Words that lead somewhere, by their own name or by another one, or one word without marks around.
+_LED = re.compile(
+    r"(?<![`:\w])`(?P<words>(?:[^`<\n]|\n(?!\s*\n))+?)(?P<to>\s*<(?P<name>[^`<>\n]+)_>)?`(?P<marks>__?)"
+    r"(?![\w`])|(?<![\w`:./<])(?P<bare>[A-Za-z][\w.-]*?)_(?![\w`>])"
+)
 
 
 def substituted(lines: Sequence[TextLine]) -> list[TextLine]:
     r"""
     ## Lines with what is meant in place of what stands for it
     """
-    return _replaced(_numbered(lines))
+    return _led(_replaced(_numbered(lines)))
 
 
 def _numbered(lines: Sequence[TextLine]) -> Sequence[TextLine]:
@@ -80,3 +86,31 @@ def _replaced(lines: Sequence[TextLine]) -> list[TextLine]:
         return given.get(match["name"], match[0]).strip()
 
     return [TextLine(_BARS.sub(text_of, line.text), line.at) for line in left] if given else left
+
+
+def _led(lines: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    Words that lead to an address have it beside them. Those with two underscores have the next one
+    that has no name.
+    """
+    known = [*targets(lines)]
+    named = {name: address for name, address in known if name and address}
+    nameless = iter([address for name, address in known if not name])
+    if not any(address for _, address in known):
+        return [*lines]
+
+    def led(match: re.Match[str]) -> str:
+        words = match["words"] or match["bare"]
+        key = " ".join((match["name"] or words).split()).lower()
+        # Of addresses without a name, each is for the words in its place.
+        without = next(nameless, "") if match["marks"] == "__" and not match["to"] else ""
+        address = without or named.get(key, "")
+        if not address:
+            return match[0]
+        gap = re.match(r"\s*", match["to"] or " ")
+        assert gap is not None
+        return f"`{words}{gap[0] or ' '}<{address}>`_"
+
+    text = "\n".join(line.text for line in lines)
+    made = _LED.sub(led, text).split("\n")
+    return [TextLine(shown, line.at) for line, shown in zip(lines, made, strict=True)]

@@ -261,6 +261,27 @@ def test_what_stands_below_an_empty_line_in_an_entry_is_a_block_of_its_own() -> 
     assert texts[-2:] == ["* `b`: and", "    more"]
 
 
+@pytest.mark.parametrize(
+    ("said", "given", "shown"),
+    [
+        ("As `The Docs`_ say.", ".. _the docs: https://a.b", "As [The Docs](https://a.b) say."),
+        ("As `they\n  <docs_>`_ say.", ".. _docs: https://a.b", "As [they](https://a.b)\n say."),
+        ("As the DTD_, `x`__ say.", ".. _DTD:", "As the DTD_, x say."),
+        ("As the DTD_.", ".. _DTD:\n   https://a.b", "As the [DTD](https://a.b)."),
+        ("`x`__ and `y`__", ".. __: https://a.b\n__ https://c.d", "[x](https://a.b) and [y](https://c.d)"),
+        # Of an address that nobody gives, the words are left, and a name stays one.
+        ("`no <docs_>`_, a_ and `b_`", ".. _other: https://a.b", "no, a_ and `b_`"),
+    ],
+)  # fmt: skip
+def test_words_lead_to_the_address_that_stands_below(said: str, given: str, shown: str) -> None:
+    texts = f":param x: {said}\n\n{given}".split("\n")
+    made = as_markdown(texts)
+    text = "\n".join(line.text for line in made).partition("* `x`: ")[2]
+    assert re.sub(r"\n +", "\n ", text).strip() == shown
+    # A target by itself is nothing to see.
+    assert "a.b" not in text.replace("(https://a.b)", "")
+
+
 def test_a_name_without_a_role_can_have_words_of_its_own() -> None:
     text = "As `get_bytes(1) <get_bytes>`, `a < b` and `x <https://a.b>`_ say."
     (line,) = as_markdown([text])
