@@ -47,7 +47,9 @@ SURE = 0.9
 WORD = 0.6
 # What is told of the name that something had before.
 _FORMER = re.compile(
-    r"(?:renamed from|formerly|previously|used to be|was called|deprecated|removed)[\s`:]*$", re.I
+    r"\b(?:renamed from|former|formerly|previously|used to be|was called|was named|deprecated"
+    r"|removed)(?: (?:called|known|named|spelled|as|the|an?))*[\s`:]*$",
+    re.I,
 )
 _RENAMED = re.compile(r"[\s`]*(?:was|were|has been|have been|is now) (?:renamed|called)\b")
 # Such as [CLS].
@@ -332,6 +334,8 @@ def _listed(
         if section and section[1].lower() not in OF_NAMES or above.endswith(":"):
             continue
         listed = [(item, _names_of(item)) for item in items]
+        # Who lists a name, too, means something else by the one beside it.
+        free = own - {name for _, names in listed for name in names}
         # Where nothing says what a list is of, one of its names has to be right.
         if not section and own.isdisjoint(name for _, names in listed for name in names):
             continue
@@ -339,7 +343,7 @@ def _listed(
             for name in names:
                 if name in own or name == "and":
                     continue
-                near = _near(name, own, 0.85 if has_others else 0.75)
+                near = _near(name, free, 0.85 if has_others else 0.75)
                 if has_others and not near:
                     continue
                 hint = f"; is `{near}` meant?" if near else "."

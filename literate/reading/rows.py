@@ -21,6 +21,8 @@ from literate.reading.restructured import TextLine
 from literate.reading.scripts import CELL, cell_title
 from literate.reading.source import Definition, Docstring, Line, Source
 
+# What Sphinx takes for the docstring of what stands below.
+_DOCUMENTS = re.compile(r"\s*#:")
 _TITLE = re.compile(r"^# (?=\S)")
 # What only sets off a line, or the lines around it.
 _BANNER = re.compile(r"^([=~*_+-])\1{3,}(?:\s+|$)|\s+([=~*_+-])\2{3,}$")
@@ -140,6 +142,11 @@ def _row(source: Source, lines: list[Line]) -> Row:
                 uncovered = tuple(_TITLE.sub("", text) for text in uncovered)
             made = nested([TextLine(text, at) for at, text in enumerate(uncovered)])
         note = _note("comment", first.number, uncovered, made)
+        if all(map(_DOCUMENTS.match, texts)):
+            made = as_markdown(uncovered, style=source.style)
+            note = _meaning(
+                _note("comment", first.number, uncovered, made), uncovered, source.style
+            )
     elif docstring is not None:
         note = _docstring_note(docstring, source.style)
     elif text is not None and text != module:
@@ -177,6 +184,13 @@ def _docstring_note(docstring: Docstring, style: str, is_module: bool = False) -
     indent = min((_indent(line) for line in others if line.strip()), default=0)
     texts = (first.strip(), *(line[indent:].rstrip() for line in others))
     note = _note("docstring", docstring.first, texts, as_markdown(texts, is_module, style))
+    return _meaning(note, texts, style)
+
+
+def _meaning(note: Note, texts: tuple[str, ...], style: str) -> Note:
+    r"""
+    A note with the names that are shown otherwise in its texts.
+    """
     if style == "markdown":
         return note
     known = (*names_meant(texts), *others_named(texts))

@@ -37,7 +37,9 @@ _PRAGMA = re.compile(
 _ESCAPE = re.compile(
     r"\\(?:[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]+\}|[\s\S])"
 )
-_MEANT = re.compile(r"(?<!\\)(?:\\\\)*(?:\\\\(?=[^\s\\])|\\[\"'\n]|\\x[0-9a-fA-F]{2})")
+_MEANT = re.compile(
+    r"(?<!\\)(?:\\\\)*(?:\\\\(?=[^\s\\])|\\[\"'\n]|\\x[0-9a-fA-F]{2}|\\[uU][0-9a-fA-F]{4}|\\N\{)"
+)
 _TYPED = re.compile(
     r"(?<!\\)(?:\\\\)*\\(?:[^\n\\'\"ntxuUN0-7]"
     r"|(?:t(?:heta|au|ext\w*|imes|op?|ilde|frac|anh?)|n(?:u|abla|eq?|ot|i))(?![A-Za-z]))"

@@ -114,6 +114,8 @@ def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> Non
         # Others than arguments, what is passed on, and what another file may have.
         ("def g(heads):", ("See Also", "--------", ":func:`headz` : other"), []),
         ("def g(heads, **others):", ("Args:", "    head: how many", "    d_ff: wide"), ["head"]),
+        # Of two names in one list, neither is meant for the other.
+        ("def g(chroma, **others):", ("Args:", "    chroma: all", "    n_chroma: of them"), []),
         ("class G(Other):", ("Args:", "    d_ff: wide"), []),
         ("@property\ndef g(self):", ("Args:", "    d_ff: wide"), []),
     ],
@@ -206,6 +208,8 @@ def test_outside_strict_a_name_is_misspelt_if_its_file_has_nearly_the_same(
     [
         ("Renamed from ``resultcallback``.", ""),
         ("`resultcallback` was renamed to `result_callback`.", ""),
+        ("It was previously called `resultcallback` (with a mistake).", ""),
+        ("Replaces the former ``resultcallback``.", ""),
         ("", "# `resultcallback` is Windows's, and `result_callback` not."),
     ],
 )

@@ -117,3 +117,18 @@ def test_a_remark_that_is_out_of_use_is_no_title_of_the_page() -> None:
     source = parse('"""# A"""\n\n\ndef f(x):\n    # # remove it\n    # ## A part\n    x = 1\n')
     note = [row.note for row in rows(source) if row.note][-1]
     assert note.texts == ("remove it", "## A part")
+
+
+def test_a_comment_that_sphinx_takes_for_a_docstring_is_read_as_one() -> None:
+    text = "#: As :class:`~a.B` has it.\n#:\n#: .. versionadded:: 2.0\n#:    It was `c`.\nx = 1\n"
+    (row,) = rows(parse(text))
+    assert row.note is not None
+    assert [one for one in row.note.texts if one] == [
+        "As `B` has it.",
+        "*New in version 2.0:*",
+        "It was `c`.",
+    ]
+    assert row.note.name(1, "B") == "a.B"
+    # Other comments are Markdown alone.
+    (row,) = rows(parse(text.replace("#:", "#")))
+    assert row.note is not None and row.note.texts[0] == "As :class:`~a.B` has it."

@@ -155,6 +155,23 @@ def test_qualified_names_and_places_of_definitions() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (r"Ri\u2081 and \N{EM DASH}.", "Ri\N{SUBSCRIPT ONE} and \N{EM DASH}."),
+        (r"A\x41, \\n", "AA, \\n"),
+        # Who means TeX has one backslash for it, which Python leaves or misreads.
+        (r"$\theta$ and $\mu$", r"$\theta$ and $\mu$"),
+        (r"$\mu$ and \u2081", r"$\mu$ and \u2081"),
+    ],
+)
+def test_a_docstring_that_is_not_raw_is_its_value_where_it_has_escapes(
+    written: str, shown: str
+) -> None:
+    docstring = parse(f'"""{written}"""\n').docstring
+    assert docstring is not None and docstring.shown == shown
+
+
 def test_docstrings_are_text_of_the_file_not_values() -> None:
     # Columns are counted in characters, not bytes.
     source = parse('def É():\n    r"""$\\theta$"""\ndef g():\n    """é\\theta"""\n')
