@@ -29,6 +29,7 @@ from literate.page.templates import CODE
 from literate.problems import Problem
 from literate.python.names_in_notes import special_names
 from literate.python.scopes import places
+from literate.reading.markdown import products
 from literate.reading.notes import Note, Span, anchors
 from literate.reading.page_source import PageSource
 from literate.reading.pieces import Section, pieces
@@ -264,8 +265,9 @@ class Notes:
         escaped = _REMARK.sub("", text).replace("&", "&amp;").replace("<", "&lt;")
         escaped = re.sub(r"\\?`", "&#96;", escaped).replace("~~~", "&#126;~~")
         escaped = escaped.replace("](", "]&#40;")
-        # A power of Python. Around two of them, Python-Markdown 3.11 loses letters.
-        escaped = re.sub(r"(?<=\w)\*\*(?=-?\d)", "&#42;&#42;", escaped)
+        # Around two powers, Python-Markdown 3.11 loses letters.
+        for start, end in reversed(products(escaped).items()):
+            escaped = escaped[:start] + "&#42;" * (end - start) + escaped[end:]
         # Where Markdown would show `__init__` in bold type, its author means the name.
         escaped = _SPECIAL.sub(
             lambda match: literal(match[0]) if match[0] in special_names() else match[0],

@@ -16,7 +16,7 @@ formula and each link says in its `meta` where it stands in the text of its para
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -58,6 +58,13 @@ _LABEL = re.compile(r"\\(?:label|tag)\{[^{}]*\}|\\(?:nonumber|notag)(?![A-Za-z])
 
 # A line without text; and what would be the end of one.
 _EMPTY = re.compile(r"(?m)^[^\S\n]+$|\r")
+
+# A star between two factors, as in 2*n, or two of a power. Where it ends what an earlier star has
+# begun at the start of a word, as in *token*s, it doesn't count.
+_PRODUCT = re.compile(
+    r"(?<![A-Za-z0-9_)\]*\\])(\*{1,3})(?=[^\s*])[^*]+(?<!\s)\1"
+    r"|(?<=[A-Za-z0-9_)\]])(?P<product>\*{1,2})(?=-?[A-Za-z0-9_(\[])"
+)
 
 # What stands behind the marks of a fence holds none of them itself.
 _FENCE = re.compile(r"(?P<mark>`{3,}(?!.*`)|~{3,}(?!.*~))(?P<info>.*)")
@@ -105,6 +112,16 @@ class Target:
         )
 
 
+def products(text: str) -> dict[int, int]:
+    r"""
+    ## The stars of a text that are products
+
+    Most authors who write `2*n` between words mean no emphasis. For each place where such stars
+    begin, the place where they end.
+    """
+    return {match.start(): match.end() for match in _PRODUCT.finditer(text) if match["product"]}
+
+
 def tokens(text: str) -> list[Token]:
     r"""
     ## The tokens of a text
@@ -113,6 +130,10 @@ def tokens(text: str) -> list[Token]:
     but other white space is empty for it, too.
     """
     return _PARSER.parse(_EMPTY.sub(lambda match: " " * len(match[0]), text))
+
+
+# Each star of a paragraph asks for them.
+_products_of_paragraph = lru_cache(maxsize=8)(products)
 
 
 def _parser() -> MarkdownIt:
@@ -134,6 +155,7 @@ def _parser() -> MarkdownIt:
     blocks.at("heading", _heading, {"alt": between[:3]})
     blocks.at("list", _list, {"alt": between[:3]})
     blocks.at("reference", _definition, {"alt": between[:1]})
+    inline.before("emphasis", "product", _product)
     inline.before("escape", "formula", _formula)
     inline.before("escape", "bracketed", _bracketed)
     inline.at("escape", _escape)
@@ -142,6 +164,21 @@ def _parser() -> MarkdownIt:
     inline.at("link", partial(_linked, link, "link_open"))
     inline.at("image", partial(_linked, image, "image"))
     return parser
+
+
+def _product(state: StateInline, silent: bool) -> bool:
+    r"""
+    A star that is a product is text.
+    """
+    if state.src[state.pos] != "*":
+        return False
+    end = _products_of_paragraph(state.src).get(state.pos)
+    if end is None:
+        return False
+    if not silent:
+        state.pending += state.src[state.pos : end]
+    state.pos = end
+    return True
 
 
 def _line(state: StateBlock, number: int) -> str:

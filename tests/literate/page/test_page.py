@@ -17,6 +17,8 @@ from literate.page.context import context
 from literate.page.formulas import Formulas
 from literate.page.links import Links
 from literate.page.page import Page, page
+from literate.reading.plain import plain
+from literate.reading.rows import rows
 from literate.reading.source import Source, parse, read
 from tests.literate.projects import KATEX
 from tests.literate.shown import rendered
@@ -39,6 +41,24 @@ def case(name: str) -> Page:
 def test_a_page_is_its_golden_file(name: str) -> None:
     golden = (CASES / f"{name}.md").read_text(encoding="utf-8")
     assert case(name).markdown == golden, "see the docstring of tests/literate/page/test_page.py"
+
+
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [
+        ("x*y*z and 2*n by 3*k, x**2 + y**-1", "x*y*z and 2*n by 3*k, x**2 + y**-1"),
+        ("(a)*(b)*c[0]*d", "(a)*(b)*c[0]*d"),
+        # As they are meant in Markdown, at the start of a word or of a part of one.
+        ("*token*s of 2*n, *all* **the** words", "tokens of 2*n, all the words"),
+        ("这是*强调*的。", "这是强调的。"),
+        ("*args and **kwargs", "*args and **kwargs"),
+    ],
+)
+def test_a_star_between_two_factors_is_one(said: str, seen: str) -> None:
+    source = parse(f'"""# A\n\n{said}\n"""\nx = 1\n', "a.py")
+    assert rendered(written(source).markdown).texts(".//section//p") == [seen]
+    (note,) = [row.note for row in rows(source) if row.note]
+    assert plain(note).split("\n")[-1].endswith(seen)
 
 
 def contents(text: str) -> list[str]:
