@@ -132,23 +132,31 @@ def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") 
         below = _sections(substituted(below), style)
     made = nested(below)
     if style != "markdown":
-        made = _without_remarks(made)
+        written = [at for at, text in enumerate(texts) if text.strip()][1:]
+        has_sections = style in ("", "numpy") and _has_sections_of_numpy(lines)
+        remarks = {at for at in written if has_sections and _REMARK.match(texts[at])}
+        made = _without_remarks(made, remarks)
     return lines[:begin] + made
 
 
-def _without_remarks(lines: Sequence[TextLine]) -> list[TextLine]:
+def _has_sections_of_numpy(lines: Sequence[TextLine]) -> bool:
+    return any(_numpy_title(lines, at) in _KINDS for at in range(len(lines)))
+
+
+def _without_remarks(lines: Sequence[TextLine], remarks: Set[int]) -> list[TextLine]:
     r"""
     Lines that begin with `# ` right below a text or above one another were comments, and their
-    author has put them into the docstring, or quotes them: a title stands alone, or first.
+    author has put them into the docstring, or quotes them: a title stands alone, or first. Where
+    sections have a line below their titles, `remarks` are those that are none either.
     """
     made = list(lines)
-    at = 1
+    at = 0
     while at < len(lines):
         end = end_of_fence(lines, at)
         if end == at and _REMARK.match(lines[at].text):
-            above = not lines[at - 1].is_blank
-            below = at + 1 < len(lines) and _REMARK.match(lines[at + 1].text)
-            if above or below:
+            above = at and not lines[at - 1].is_blank
+            below = at and at + 1 < len(lines) and _REMARK.match(lines[at + 1].text)
+            if above or below or lines[at].at in remarks:
                 made[at] = TextLine(_REMARK.sub(r"\1\\# ", lines[at].text), lines[at].at)
         at = max(end, at + 1)
     return made
@@ -196,7 +204,7 @@ def _sections(lines: Sequence[TextLine], style: str) -> list[TextLine]:
     made: list[TextLine] = []
     prose: list[TextLine] = []
     looked_for = {style} if style else {"google", "numpy", "sphinx"}
-    if not any(_numpy_title(lines, at) in _KINDS for at in range(len(lines))):
+    if not _has_sections_of_numpy(lines):
         looked_for -= {"numpy"}
     at = 0
     while at < len(lines):

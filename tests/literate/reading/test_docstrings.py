@@ -379,6 +379,10 @@ def test_comments_in_a_docstring_are_no_titles() -> None:
     note = Note("docstring", 1, made)
     assert [block.text for block in note.parsed.blocks if block.level] == ["Title", "Alone"]
     assert "# code" in made
+    # Whoever underlines the titles of sections has no others.
+    sections = "# A\n\nNotes\n-----\nText.\n\n# By name:\n\n>>> f(1)\n\nDeep\n~~~~\n"
+    texts = [line.text for line in as_markdown(sections.split("\n"))]
+    assert {"# A", r"\# By name:", "### Deep"} <= {*texts}
 
 
 @pytest.mark.parametrize(
