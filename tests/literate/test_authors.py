@@ -257,3 +257,52 @@ def test_on_this_page_lists_what_has_no_heading_of_its_own(tmp_path: Path) -> No
         assert list(dict.fromkeys(links)) == [f"#{anchor}" for anchor in anchors]
         ids = page.values("id")
         assert all(ids.count(one) == 1 for one in ("get", "Session", "Session.put", "without"))
+
+
+EXTENDED = '''r"""# M
+
+!!! note "Look"
+    Inside the note, `x`.
+
+/// note | New style
+text
+///
+
+- [x] task
+
+Term
+:   Definition
+
+=== "Tab"
+    tab text
+
+Footnote[^1].
+
+[^1]: The note.
+
+~~strike~~ ==mark== H~2~O
+"""
+x = 1
+'''
+EXTENSIONS = (
+    "[admonition, def_list, pymdownx.tabbed, pymdownx.tasklist, pymdownx.tilde, pymdownx.mark, "
+    "pymdownx.blocks.admonition]"
+)
+
+
+def test_extensions_that_an_author_has_chosen_work_in_notes(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": LENIENT,
+        "mkdocs.yml": f"{SITE}markdown_extensions: {EXTENSIONS}\n",
+        "docs/.keep": "",
+        "pkg/m.py": EXTENDED,
+    }
+    write(tmp_path, files)
+    assert "WARNING" not in succeed(tmp_path, "mkdocs", "build")
+    page = page_of(tmp_path, "m")
+    assert page.texts(".//p[@class='admonition-title']") == ["Look", "New style"]
+    shown = {"dt": "Term", "dd": "Definition", "del": "strike", "mark": "mark", "sub": "2"}
+    assert {name: page.text(f".//{name}") for name in shown} == shown
+    assert page.text(".//div[@class='tabbed-content']").strip() == "tab text"
+    assert page.values("type", ".//li[@class='task-list-item']/input") == ["checkbox"]
+    assert page.texts(".//div[@class='footnote']//p")[0].startswith("The note.")
