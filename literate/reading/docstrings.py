@@ -26,8 +26,8 @@ from typing import NamedTuple
 from literate.reading.inline_marks import emphasised, inline
 from literate.reading.nested import nested
 from literate.reading.restructured import (
-    FENCE,
     RULE,
+    Item,
     TextLine,
     apart,
     blocks,
@@ -35,6 +35,7 @@ from literate.reading.restructured import (
     dedented,
     end_of_fence,
     indented,
+    listed,
 )
 from literate.reading.substitutions import substituted
 
@@ -69,7 +70,7 @@ _FIELDS = {
         ("arg", "argument", "key", "keyword", "kwarg", "kwparam", "param", "parameter", "type"),
         "Arguments",
     ),
-    **dict.fromkeys(("cvar", "ivar", "var", "vartype"), "Attributes"),
+    **dict.fromkeys(("attribute", "cvar", "ivar", "var", "vartype"), "Attributes"),
     **dict.fromkeys(("return", "returns", "rtype"), "Returns"),
     **dict.fromkeys(("yield", "yields", "ytype"), "Yields"),
     **dict.fromkeys(("except", "exception", "raise", "raises"), "Raises"),
@@ -102,16 +103,6 @@ _SIGNS = re.compile(
 )
 
 _REMARK = re.compile(r"( {0,3})#\s+")
-
-
-class _Item(NamedTuple):
-    r"""
-    `head` is Markdown, and `said` what is said of it. The head may be empty.
-    """
-
-    head: str
-    at: int
-    said: list[TextLine]
 
 
 def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") -> list[TextLine]:
@@ -280,7 +271,7 @@ def _numpy(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[TextL
         return [*_titled(title), *blocks(inside)]
     if kind == "others":
         return [*_titled(title), *_others(inside)]
-    items: list[_Item] = []
+    items: list[Item] = []
     for head, said in _entries(inside):
         match = _TYPED.fullmatch(head.text.strip())
         about = (match["type"] or "").strip() if match else ""
@@ -293,11 +284,11 @@ def _numpy(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[TextL
             shown = f"{emphasised(match['names'])} ({emphasised(about)})"
         else:
             shown = emphasised(head.text.strip())
-        items.append(_Item(shown, head.at, said))
+        items.append(Item(shown, head.at, said))
     is_prose = kind in ("results", "errors") and not any(item.said for item in items)
     if is_prose and not all(_TYPED.fullmatch(line.text.strip()) for line in _heads(inside)):
         return [*_titled(title), *blocks(inside)]
-    return [*_titled(title), *_listed(items)]
+    return [*_titled(title), *listed(items)]
 
 
 def _others(inside: Sequence[TextLine]) -> list[TextLine]:
@@ -305,7 +296,7 @@ def _others(inside: Sequence[TextLine]) -> list[TextLine]:
     Names of other things, several in a line or in lines that end with a comma, with what is said of
     them there or below. Text that isn't such a list stays text.
     """
-    items: list[_Item] = []
+    items: list[Item] = []
     waiting: list[str] = []
     at = 0
     for head, said in _entries(inside):
@@ -317,11 +308,11 @@ def _others(inside: Sequence[TextLine]) -> list[TextLine]:
         if match["goes_on"] and not said and match["said"] is None:
             continue
         opening = [TextLine(match["said"], head.at)] if match["said"] else []
-        items.append(_Item(_other_names(waiting), at, opening + said))
+        items.append(Item(_other_names(waiting), at, opening + said))
         waiting = []
     if waiting:
-        items.append(_Item(_other_names(waiting), at, []))
-    return _listed(items)
+        items.append(Item(_other_names(waiting), at, []))
+    return listed(items)
 
 
 def _other_names(names: Sequence[str]) -> str:
@@ -352,7 +343,7 @@ def _google(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[Text
     first = next(iter(_heads(inside)), None)
     if form is None or first is None or not form.match(first.text.strip()):
         return [*_titled(title), *blocks(inside)]
-    items: list[_Item] = []
+    items: list[Item] = []
     for head, said in _entries(inside):
         match = form.match(head.text.strip())
         if match is None:
@@ -369,8 +360,8 @@ def _google(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[Text
             about = (match["type"] or "").strip()
             names = _names(match["names"]) if kind == "names" else emphasised(match["names"])
             shown = names + (f" ({emphasised(about)})" if about else "")
-        items.append(_Item(shown, head.at, opening + said))
-    return [*_titled(title), *_listed(items)]
+        items.append(Item(shown, head.at, opening + said))
+    return [*_titled(title), *listed(items)]
 
 
 def _names(names: str) -> str:
@@ -379,35 +370,6 @@ def _names(names: str) -> str:
     """
     parts = (part.strip().replace("`", "").replace("\\", "") for part in re.split(r"[,/]", names))
     return ", ".join(f"`{part}`" for part in parts)
-
-
-def _listed(items: Sequence[_Item]) -> list[TextLine]:
-    made: list[TextLine] = []
-    for item in items:
-        said = blocks(item.said)
-        if not said:
-            made.append(TextLine(f"* {item.head}", item.at))
-            continue
-        first, *rest = said
-        is_fence = FENCE.match(first.text)
-        if not item.head and not is_fence:
-            made.append(TextLine(f"* {first.text.strip()}", first.at))
-        elif first.at == item.at and not is_fence:
-            made.append(TextLine(f"* {item.head}: {first.text.strip()}", item.at))
-        else:
-            made.append(TextLine(f"* {item.head}:", item.at))
-            if not _is_paragraph(first):
-                made.append(TextLine("", first.at))
-            rest = said
-        made += indented(rest, "    ")
-        # Between two items of which one has several paragraphs, there is an empty line.
-        if any(line.is_blank for line in rest):
-            made.append(TextLine("", made[-1].at))
-    return made
-
-
-def _is_paragraph(line: TextLine) -> bool:
-    return not re.match(r"\s*(?:[-*+]\s|\d+[.)]\s|```|~~~|\$\$|!!!|\||>)", line.text)
 
 
 def _stripped(lines: Sequence[TextLine]) -> Sequence[TextLine]:
@@ -454,11 +416,14 @@ def _said(lines: Sequence[TextLine], at: int) -> tuple[list[TextLine], int]:
     after = at + 1
     while after < len(lines) and not lines[after].is_blank and not _FIELD.match(lines[after].text):
         after += 1
-    direct = dedented(lines[at + 1 : after])
+    direct = lines[at + 1 : after]
     more, end = body(lines, after, lines[at].indent)
     if not more:
-        return direct, after
-    return [*direct, TextLine("", more[0].at), *more], end
+        return dedented(direct), after
+    if direct and all(line.indent > lines[at].indent for line in direct):
+        # What stands further to the right below them is code that they announce.
+        return dedented(lines[at + 1 : end]), end
+    return [*dedented(direct), TextLine("", more[0].at), *more], end
 
 
 def _of_fields(fields: Sequence[_Field]) -> Iterator[TextLine]:
@@ -493,9 +458,9 @@ def _field(
         if not opening:
             yield from blocks(said)
             return
-        yield from _listed([_Item(opening, at, said)])
+        yield from listed([Item(opening, at, said)])
         return
     shown = emphasised(name) if section == "Raises" else _names(name)
     if about:
         shown += f" ({emphasised(about)})"
-    yield from _listed([_Item(shown, at, said)])
+    yield from listed([Item(shown, at, said)])

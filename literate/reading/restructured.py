@@ -47,11 +47,26 @@ class TextLine(NamedTuple):
         return not self.text.strip()
 
 
+class Item(NamedTuple):
+    r"""
+    ## An item of a list
+
+    `head` is Markdown, and `said` what is said of it; the head may be empty. `at` is the number of
+    its line.
+    """
+
+    head: str
+    at: int
+    said: list[TextLine]
+
+
 # What a rule makes of the lines from one on, and the line behind the last that it took.
 _Made = tuple[list[TextLine], int] | None
 
 FENCE = re.compile(r"\s*(?P<mark>`{3,}(?!.*`)|~{3,}(?!.*~))")
-_DIRECTIVE = re.compile(r"\s*\.\. +(?P<name>[A-Za-z][\w:.+-]*)::(?:\s+(?P<said>.*))?$")
+_DIRECTIVE = re.compile(r"\s*\.\. +(?P<name>[A-Za-z][\w:.+-]*) ?::(?:\s+(?P<said>.*))?$")
+# A field with a name that its author chooses; a role begins alike.
+_FIELD = re.compile(r"\s*:(?P<name>[A-Za-z][^:`\n]*):(?:\s+(?P<said>.*))?$")
 _OPTION = re.compile(r"\s*:[\w-]+:(\s|$)")
 _CITATION = re.compile(r"\s*\.\. +\[(?P<mark>[^\]]+)\]\s+(?P<said>.*)$")
 _TARGET = re.compile(
@@ -107,6 +122,8 @@ def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
             at += 1
             continue
         block, after = taken
+        if block and FENCE.match(block[0].text):
+            prose = _announcing(prose)
         made += _prose(prose)
         prose = []
         apart(made, block)
@@ -197,6 +214,38 @@ def indented(lines: Iterable[TextLine], blanks: str) -> list[TextLine]:
     ## Lines with more indentation
     """
     return [TextLine(blanks + line.text if line.text.strip() else "", line.at) for line in lines]
+
+
+def listed(items: Iterable[Item]) -> list[TextLine]:
+    r"""
+    ## Items as a list
+    """
+    made: list[TextLine] = []
+    for item in items:
+        said = blocks(item.said)
+        if not said:
+            made.append(TextLine(f"* {item.head}", item.at))
+            continue
+        first, *rest = said
+        is_fence = FENCE.match(first.text)
+        if not item.head and not is_fence:
+            made.append(TextLine(f"* {first.text.strip()}", first.at))
+        elif first.at == item.at and not is_fence:
+            made.append(TextLine(f"* {item.head}: {first.text.strip()}", item.at))
+        else:
+            made.append(TextLine(f"* {item.head}:", item.at))
+            if not _is_paragraph(first):
+                made.append(TextLine("", first.at))
+            rest = said
+        made += indented(rest, "    ")
+        # Between two items of which one has several paragraphs, there is an empty line.
+        if any(line.is_blank for line in rest):
+            made.append(TextLine("", made[-1].at))
+    return made
+
+
+def _is_paragraph(line: TextLine) -> bool:
+    return not re.match(r"\s*(?:[-*+]\s|\d+[.)]\s|```|~~~|\$\$|!!!|\||>)", line.text)
 
 
 def _place(lines: Sequence[TextLine], at: int) -> str:
@@ -339,6 +388,34 @@ def _list(lines: Sequence[TextLine], at: int) -> _Made:
     return indented(blocks(inside), " " * above.indent), end
 
 
+def _fields(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    A paragraph of fields, such as “:author: Somebody”: a list of what is said of each. A word
+    between two colons alone can be a sign in Markdown. What is said to Sphinx is nothing to see.
+    """
+    if not _FIELD.match(lines[at].text) or at and not lines[at - 1].is_blank:
+        return None
+    items: list[Item] = []
+    end = at
+    while end < len(lines):
+        match = _FIELD.match(lines[end].text)
+        if match is None or lines[end].indent != lines[at].indent:
+            break
+        opening = [TextLine(match["said"], lines[end].at)] if match["said"] else []
+        name, number = match["name"], lines[end].at
+        below, end = body(lines, end + 1, lines[at].indent)
+        if not name.startswith("meta "):
+            items.append(Item(f"**{inline(name)}**", number, opening + below))
+        following = next((i for i in range(end, len(lines)) if not lines[i].is_blank), len(lines))
+        if following < len(lines) and _FIELD.match(lines[following].text):
+            end = following
+    is_paragraph = end == len(lines) or lines[end].is_blank
+    has_more = len(items) > 1 or any(len(item.said) > 1 for item in items)
+    if not is_paragraph or (items and not has_more):
+        return None
+    return indented(listed(items), _place(lines, at)), end
+
+
 def _formula(lines: Sequence[TextLine]) -> list[TextLine]:
     r"""
     Lines with `&` or a double backslash are aligned, as Sphinx does.
@@ -419,6 +496,16 @@ def _announced(line: TextLine) -> list[TextLine]:
     return [TextLine(text[:-1], line.at)] if text.strip(": ") else []
 
 
+def _announcing(prose: list[TextLine]) -> list[TextLine]:
+    r"""
+    Text above a block of code that needs no announcement, and may have one.
+    """
+    last = next((at for at in reversed(range(len(prose))) if not prose[at].is_blank), None)
+    if last is None or not prose[last].text.rstrip().endswith("::"):
+        return prose
+    return [*prose[:last], *_announced(prose[last]), *prose[last + 1 :]]
+
+
 def _line_block(lines: Sequence[TextLine], at: int) -> _Made:
     r"""
     A paragraph of lines with a bar before each: they end where their author ends them. What is
@@ -470,6 +557,7 @@ _RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (
     _list,
     _citation,
     _target,
+    _fields,
     _table,
     _line_block,
     _title,

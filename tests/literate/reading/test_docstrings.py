@@ -282,6 +282,37 @@ def test_words_lead_to_the_address_that_stands_below(said: str, given: str, show
     assert "a.b" not in text.replace("(https://a.b)", "")
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (":by: A\n:license: B\n  or C\n\nEnd", "* **by**: A\n* **license**: B\n    or C\nEnd"),
+        ("See\n\n  :a:\n    One.\n\n  :b: Two.", "See\n* **a**:\n    One.\n* **b**: Two."),
+        ("One\n\n:meta private:\n\nTwo::", "One\nTwo::"),
+        # An emoji, and a role.
+        (":rocket: Fast::", ":rocket: Fast::"),
+        (":class:`A` is\n:class:`B`", "`A` is\n`B`"),
+        (":attribute x: one", "**Attributes**\n* `x`: one"),
+    ],
+)  # fmt: skip
+def test_fields_of_any_name_are_a_list(written: str, shown: str) -> None:
+    lines = (line.text for line in as_markdown(written.split("\n")))
+    assert "\n".join(line for line in lines if line.strip()) == shown
+
+
+def test_a_directive_may_have_a_blank_before_its_colons() -> None:
+    made = [line.text for line in as_markdown([".. math ::", "", "    a^2"])]
+    assert made == ["$$", "a^2", "$$"]
+    assert code_of(".. code ::\n\n    x = 1") == [(0, "x = 1")]
+
+
+def test_code_that_a_field_announces_is_code() -> None:
+    text = ":param x: an x, which\n  is in::\n\n      f(x)\n:param y: one"
+    assert code_of(text) == [(1, "f(x)")]
+    assert [line.text for line in as_markdown("As::\n\n>>> f(1)".split("\n"))][0] == "As:"
+    lazy = ":param x: an x, which\nis in\n\n    another."
+    assert code_of(lazy) == []
+
+
 def test_a_name_without_a_role_can_have_words_of_its_own() -> None:
     text = "As `get_bytes(1) <get_bytes>`, `a < b` and `x <https://a.b>`_ say."
     (line,) = as_markdown([text])
