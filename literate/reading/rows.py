@@ -76,9 +76,11 @@ def _rows(source: Source) -> tuple[Row, ...]:
         for definition in source.definitions
         if definition.docstring or not definition.in_function
     }
-    documented = [source.docstring, *source.texts]
+    documented = [source.docstring, *source.texts, *source.of_attributes.values()]
     documented += [definition.docstring for definition in source.definitions]
     docstrings = {docstring.first for docstring in documented if docstring is not None}
+    # What documents an assignment stands below it, and has nothing to do with what follows.
+    ends = {docstring.last for docstring in source.of_attributes.values()}
     all_rows: list[Row] = []
     row: list[Line] = []
     for line in source.lines:
@@ -87,11 +89,14 @@ def _rows(source: Source) -> tuple[Row, ...]:
         explained = before is not None and before.kind == "comment"
         definition = starts.get(line.number)
         at_definition = definition is not None and not (explained and not definition.docstring)
+        at_attribute = line.number in source.of_attributes and not explained
+        at_next = before is not None and before.number in ends
         # A row has one note, so a docstring below another note begins a row: below a licence, or
         # below a comment in the signature.
         noted = any(line.kind in ("comment", "docstring") for line in row)
         at_docstring = noted and line.number in docstrings
-        if row and (at_definition or at_docstring or _starts_comment(line, before)):
+        begins = at_definition or at_docstring or at_attribute or at_next
+        if row and (begins or _starts_comment(line, before)):
             all_rows.append(_row(source, row))
             row = []
         row.append(line)
@@ -126,7 +131,8 @@ def _row(source: Source, lines: list[Line]) -> Row:
     documents, docstring = documented[0] if documented else (None, None)
     module = source.docstring
     here = range(first.number, lines[-1].number + 1)
-    text = next((one for one in source.texts if one.first in here), None)
+    texts_alone = (*source.texts, *source.of_attributes.values())
+    text = next((one for one in texts_alone if one.first in here), None)
     note = None
     if first.kind == "comment":
         texts = [line.text for line in lines if line.kind == "comment"]

@@ -58,7 +58,7 @@ def _not_raw(source: Source) -> Iterator[Problem]:
     that Python gives it is right.
     """
     documented = [source.docstring, *(definition.docstring for definition in source.definitions)]
-    for docstring in documented:
+    for docstring in [*documented, *source.of_attributes.values()]:
         if docstring is None or docstring.raw or docstring.shown != docstring.text:
             continue
         if "\\" in docstring.text:

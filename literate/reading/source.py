@@ -20,6 +20,7 @@ import tokenize
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -121,6 +122,8 @@ class Source:
     * `names` are those in the code of each line, without the words of Python itself
     * `unread` is why Python can't read the file, if it can't: all its lines are code then
     * `texts` are strings that are cells of text, in a notebook that is kept as a script
+    * `of_attributes` are strings right below an assignment, which document what it assigns, by the
+      line that the assignment begins in
     * `style` is the one that its [docstrings](docstrings.py) are said to have; empty, if each may
       have its own
     """
@@ -134,6 +137,7 @@ class Source:
     tree: ast.Module = field(repr=False, compare=False)
     unread: Problem | None = None
     texts: tuple[Docstring, ...] = ()
+    of_attributes: Mapping[int, Docstring] = field(default_factory=dict, compare=False)
     style: str = ""
     _made: dict[Callable[..., Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -254,7 +258,9 @@ def parse(text: str, name: str = "<text>") -> Source:
     # As front matter, the header of a script says something of the page, and is no part of it.
     kinds: dict[int, Kind] = dict.fromkeys(script.header, "blank")
     texts = tuple(_texts(tree, strings, plain_lines)) if script.has_cells else ()
-    for place in [docstring, *texts, *(definition.docstring for definition in definitions)]:
+    assigned = dict(_of_attributes(tree, definitions, strings, plain_lines))
+    documented = [docstring, *(definition.docstring for definition in definitions)]
+    for place in [*documented, *texts, *assigned.values()]:
         if place is not None:
             kinds.update(dict.fromkeys(range(place.first, place.last + 1), "docstring"))
     names: dict[int, list[str]] = {}
@@ -275,7 +281,8 @@ def parse(text: str, name: str = "<text>") -> Source:
     for number, line in enumerate(_split(text), start=1):
         blank: Kind = "code" if line.strip() else "blank"
         lines.append(Line(number, line, kinds.get(number, blank)))
-    return Source(name, text, tuple(lines), docstring, definitions, names, tree, texts=texts)
+    told = docstring, definitions, names, tree
+    return Source(name, text, tuple(lines), *told, texts=texts, of_attributes=assigned)
 
 
 def _split(text: str) -> list[str]:
@@ -332,6 +339,26 @@ def _texts(tree: ast.Module, strings: Tokens, lines: list[str]) -> Iterator[Docs
             found = _docstring(ast.Module([statement], []), strings, lines)
             if found is not None:
                 yield found
+
+
+def _of_attributes(
+    tree: ast.Module, definitions: Sequence[Definition], strings: Tokens, lines: list[str]
+) -> Iterator[tuple[int, Docstring]]:
+    r"""
+    Strings that stand right below an assignment: of a module, of a class, or, in `__init__`, of an
+    attribute. Below an empty line, a string can be something that is out of use.
+    """
+    classes = [one.node for one in definitions if one.kind == "class"]
+    made = [one.node for one in definitions if one.name.endswith(".__init__")]
+    for node in (tree, *classes, *made):
+        for statement, below in pairwise(node.body):
+            match statement:
+                case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+                    is_next = below.lineno == (statement.end_lineno or 0) + 1
+                    is_named = isinstance(target, ast.Attribute if node in made else ast.Name)
+                    found = _docstring(ast.Module([below], []), strings, lines)
+                    if is_next and is_named and found:
+                        yield statement.lineno, found
 
 
 def _docstring(node: ast.AST, strings: Tokens, lines: list[str]) -> Docstring | None:

@@ -191,11 +191,14 @@ def without(text: str, *kinds: Kind) -> str:
     r"""
     ## Remove docstrings or comments
 
-    That is, lines of these `kinds`; a comment behind code is a part of its line. The program stays
+    That is, lines of these `kinds`; a comment behind code is a part of its line. What documents an
+    assignment goes with the comments. The program stays
     the same: a body that was nothing but its docstring becomes `pass`. Blank lines around a note go
     as well, unless what follows is a definition or stands at the margin.
     """
     source = parse(text)
+    documented = [range(one.first, one.last + 1) for one in source.of_attributes.values()]
+    stays = set() if "comment" in kinds else {number for lines in documented for number in lines}
     alone = {
         definition.docstring.first
         for definition in source.definitions
@@ -205,7 +208,7 @@ def without(text: str, *kinds: Kind) -> str:
     gone: set[Kind] = set()
     for line in source.lines:
         before = kept[-1] if kept else ""
-        if line.kind not in kinds:
+        if line.kind not in kinds or line.number in stays:
             if gone and before == "\n" and line.text.startswith(" "):
                 if not line.text.lstrip().startswith(STARTS):
                     kept.pop()

@@ -81,8 +81,10 @@ class K:
     .. [1] Someone, 2001.
     """
 
+    #: Of :class:`K`.
     a: int = 1
     b = 2
+    """Is ``two``, as :attr:`a` isn't."""
 '''
 
 DOCTESTS = '''"""# M
@@ -228,6 +230,14 @@ def test_arguments_of_each_style_are_lists(site: Path) -> None:
     assert sphinx.texts(".//strong") == ["Arguments", "Returns"]
     assert sphinx.texts(".//li") == ["x: the first"]
     assert below.texts(".//li") == ["one", "two"]
+
+
+def test_attributes_have_docstrings_too(site: Path) -> None:
+    above, below = map(shown, notes(site, "styles")[3:5])
+    assert (above.text().strip(), above.texts(".//code")) == ("Of K.", ["K"])
+    assert (below.text().strip(), below.texts(".//code")) == ("Is two, as a isn't.", ["two", "a"])
+    page = Shown((site / "styles" / "index.html").read_text(encoding="utf-8"))
+    assert [text for _, text in page.lines][-2:] == ["    a: int = 1", "    b = 2"]
 
 
 def test_roles_tables_and_directives_of_sphinx_are_set(site: Path) -> None:

@@ -56,6 +56,28 @@ def note(row: Row) -> str:
             'def f(\n    # why\n    x,\n):\n    """Doc."""\n',
             [("", "def f(\n"), ("why", "    x,\n):\n"), ("Doc.", "")],
         ),
+        # A string right below an assignment documents it, and nothing that follows.
+        (
+            'x = 1\ny = f(\n    2)\n"""One.\n\nTwo."""\n\nz = 3\n',
+            [("", "x = 1\n"), ("One.\n\nTwo.", "y = f(\n    2)\n"), ("", "z = 3\n")],
+        ),
+        (
+            'class A:\n    """Doc."""\n    x: int\n    """X."""\n    y = 1\n    """Y."""\n'
+            '    def __init__(self):\n        self.z = 1\n        """Z."""\n'
+            '        a = 1\n        """A."""\n',
+            [
+                ("Doc.", "class A:\n"),
+                ("X.", "    x: int\n"),
+                ("Y.", "    y = 1\n"),
+                ("", "    def __init__(self):\n"),
+                ("Z.", "        self.z = 1\n"),
+                ("", '        a = 1\n        """A."""\n'),
+            ],
+        ),
+        (
+            '# why\nx = 1\n"""X."""\n\ny = 2\n\n"""out of use"""\n',
+            [("why", "x = 1\n"), ("X.", ""), ("", 'y = 2\n\n"""out of use"""\n')],
+        ),
         # A cell of a notebook that is kept as a script is a row; its title is its note.
         (
             "# %%\nx = 1\n# %% [markdown]\n# Text.\n# %% Two words id='a'\ny = 2\n",

@@ -37,8 +37,13 @@ def code_alone(source: Source) -> str:
     docstrings = [source.docstring, *(one.docstring for one in source.definitions)]
     firsts = {one.first for one in docstrings if one is not None}
     kept = []
+    # A string below an assignment does nothing, and is a statement.
+    documented = [range(one.first, one.last + 1) for one in source.of_attributes.values()]
+    strings = {number for lines in documented for number in lines}
     for line in source.lines:
-        if line.kind == "docstring" and line.number in firsts:
+        if line.number in strings:
+            kept.append(line.text)
+        elif line.kind == "docstring" and line.number in firsts:
             indent = line.text[: len(line.text) - len(line.text.lstrip())]
             kept.append(f'{indent}""\n')
         elif line.kind in ("docstring", "comment"):

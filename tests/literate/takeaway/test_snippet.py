@@ -311,3 +311,10 @@ def test_every_definition_of_our_pages_runs_alone_and_examples_give_the_same(
                 torch.testing.assert_close(one, two, equal_nan=True)
             else:
                 assert one == two
+
+
+def test_what_documents_an_assignment_goes_with_the_comments() -> None:
+    text = 'class A:\n    """Doc."""\n    x = 1\n    """X."""\n    # why\n    y = 2\n'
+    # A notebook has no other place for it.
+    assert without(text, "docstring") == text.replace('    """Doc."""\n', "")
+    assert without(text, "docstring", "comment") == "class A:\n    x = 1\n    y = 2\n"
