@@ -26,6 +26,7 @@ from typing import NamedTuple
 from literate.reading.inline_marks import emphasised, inline
 from literate.reading.nested import nested
 from literate.reading.restructured import (
+    LISTED,
     RULE,
     Item,
     TextLine,
@@ -235,13 +236,25 @@ def _section(
         )
         return _numpy(lines[at], _KINDS.get(title, "text"), lines[at + 2 : end]), end
     match = _GOOGLE.match(lines[at].text) if "google" in looked_for else None
-    if match and match["title"].lower() in _KINDS:
+    if match:
         inside, end = body(lines, at + 1, lines[at].indent)
-        if inside:
-            return _google(lines[at], _KINDS[match["title"].lower()], inside), end
+        kind = _KINDS.get(match["title"].lower()) or _kind_of_own(lines, at, inside)
+        if inside and kind:
+            return _google(lines[at], kind, inside), end
     if "sphinx" in looked_for and _is_field(lines[at]):
         return _fields(lines, at)
     return [], at
+
+
+def _kind_of_own(lines: Sequence[TextLine], at: int, inside: Sequence[TextLine]) -> str:
+    r"""
+    What a section has that its author has named, as “Call arguments:” of Keras. It is a paragraph
+    of its own, its lines stand right below, and are none of a list; else it isn't one.
+    """
+    begins = at == 0 or lines[at - 1].is_blank
+    if not inside or not begins or lines[at + 1].is_blank or LISTED.match(inside[0].text):
+        return ""
+    return "names" if all(_NAMED.match(line.text.strip()) for line in _heads(inside)) else "text"
 
 
 def _numpy_title(lines: Sequence[TextLine], at: int) -> str:

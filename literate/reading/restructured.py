@@ -77,7 +77,8 @@ _TARGET = re.compile(
 _ADDRESS = re.compile(r"\s*(?P<address>(?:https?:|mailto:|ftp:)\S+)\s*$")
 _BORDER = re.compile(r"\s*(?:={2,}(?:\s+={2,})+|\+(?:[-=]+\+)+)\s*$")
 RULE = re.compile(r"([=\-~^\"'*+#.:_])\1{2,}\s*$")
-_ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+\S")
+# A line that begins an item of a list.
+LISTED = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+\S")
 _REMARK = re.compile(r"\s*# ")
 _BARRED = re.compile(r"\s*\|(?:\s+[^|]+)?")
 _ANSWERED = re.compile(r">>>(\s|$)")
@@ -176,8 +177,10 @@ def _prose(lines: Sequence[TextLine]) -> list[TextLine]:
     made: list[TextLine] = []
     text = inline("\n".join(line.text for line in lines))
     for line, shown in zip(lines, text.split("\n") if lines else [], strict=True):
-        announced = made and made[-1].text.rstrip().endswith(":") and not _ITEM.match(made[-1].text)
-        if announced and _ITEM.match(shown) and line.indent <= made[-1].indent:
+        announced = (
+            made and made[-1].text.rstrip().endswith(":") and not LISTED.match(made[-1].text)
+        )
+        if announced and LISTED.match(shown) and line.indent <= made[-1].indent:
             made.append(TextLine("", line.at))
         made.append(TextLine(shown, line.at))
     return made
@@ -257,7 +260,7 @@ def _place(lines: Sequence[TextLine], at: int) -> str:
     for above in reversed(lines[:at]):
         if above.is_blank or above.indent >= indent:
             continue
-        match = _ITEM.match(above.text)
+        match = LISTED.match(above.text)
         if match:
             return " " * (match.end() - 1)
         indent = above.indent
@@ -379,9 +382,9 @@ def _list(lines: Sequence[TextLine], at: int) -> _Made:
     A list that is indented below the sentence that announces it: for Markdown it would be code.
     """
     above = next((line for line in reversed(lines[:at]) if not line.is_blank), None)
-    if above is None or above is lines[at - 1] or not _ITEM.match(lines[at].text):
+    if above is None or above is lines[at - 1] or not LISTED.match(lines[at].text):
         return None
-    is_announced = above.text.rstrip().endswith(":") and not _ITEM.match(above.text)
+    is_announced = above.text.rstrip().endswith(":") and not LISTED.match(above.text)
     if not is_announced or lines[at].indent < above.indent + 4 or _place(lines, at):
         return None
     inside, end = body(lines, at, above.indent)
@@ -474,7 +477,7 @@ def _literal(lines: Sequence[TextLine], at: int) -> _Made:
     text = lines[at].text.rstrip()
     if not text.endswith("::") or _DIRECTIVE.match(text):
         return None
-    item = _ITEM.match(text)
+    item = LISTED.match(text)
     below = next((line for line in lines[at + 1 :] if not line.is_blank), None)
     words = item.end() - 1 if item else 0
     indent = words if below and below.indent > words else lines[at].indent

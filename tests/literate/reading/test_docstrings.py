@@ -299,6 +299,22 @@ def test_fields_of_any_name_are_a_list(written: str, shown: str) -> None:
     assert "\n".join(line for line in lines if line.strip()) == shown
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Call arguments:\n    x: an x\n    y: a y", "**Call arguments**\n* `x`: an x\n* `y`: a y"),
+        ("Input shape:\n    All of it, a\n    tensor.", "**Input shape**\nAll of it, a\ntensor."),
+        # Sentences that announce something.
+        ("One of:\n    - a\n    - b", "One of:\n- a\n- b"),
+        ("It is\nOne of:\n    a or b", "It is\nOne of:\n    a or b"),
+        ("Say it:\n\n    f(1)", "Say it:\n    f(1)"),
+    ],
+)
+def test_sections_of_google_can_have_names_of_their_own(written: str, shown: str) -> None:
+    lines = (line.text for line in as_markdown(written.split("\n")))
+    assert "\n".join(line for line in lines if line.strip()) == shown
+
+
 def test_a_directive_may_have_a_blank_before_its_colons() -> None:
     made = [line.text for line in as_markdown([".. math ::", "", "    a^2"])]
     assert made == ["$$", "a^2", "$$"]
