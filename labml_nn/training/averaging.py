@@ -28,14 +28,14 @@ In the middle of the name, one of three letters comes next:
 | product, divided by its sum | 0.025 | 0.015 | 0.961 |
 
 The table is sure, and the product follows it. In the mean, half of the network's doubt is left. A
-product is an average of *logarithms*, and with a weight $w_k$ for each model it is
+product adds up *logarithms*. With a weight $w_k$ for each model (in the last row, 1 and 1) it is
 
 $$
 p(x) \propto \exp \Big( \sum_k w_k \log p_k(x) \Big)
 $$
 
-The paper learns its weights as we do, token by token. (It averages counts of bits; logarithms came
-with later versions of its program.)
+The paper, too, moves its weights along the gradient of the loss, after each bit of a file. (What it
+averages are counts of zeros and ones; logarithms came with later versions of its program.)
 
 **In:** the predictions of several models for each token of a text. **Out:** one prediction for
 each token, made before the token is seen, as the [rules of a measurement](rules.py) ask.
@@ -105,8 +105,8 @@ class Reader(BackOff):
         r"""
         ### Predict each letter of a text
 
-        `[n - 1, n_vocab]`, as from a network. If it `learns`, each letter is counted once it was
-        predicted.
+        `[n - 1, n_vocab]`, as from a network. If it `learns`, it counts each letter after it has
+        predicted it.
         """
         rows = []
         for place in range(1, len(text)):
@@ -133,6 +133,11 @@ def average(
     * `rate` is the learning rate of the weights
 
     It gives the probabilities, `[n - 1, n_vocab]`, and the weights of the models after each token.
+
+    Say that “c” comes in the table above. The product expects a logarithm of −0.20 of the table,
+    $0.025 \ln 0.01 + 0.015 \ln 0.01 + 0.961 \ln 0.98$, and gets $\ln 0.98 = -0.02$. That is more
+    than expected, so the table's weight rises. The network's falls a little: $\ln 0.2 = -1.61$,
+    where −1.58 was expected.
     """
     # At first the first model is trusted alone.
     weights = torch.zeros(len(log_probabilities))
@@ -149,7 +154,7 @@ def average(
         predicted.append(p)
 
         # The gradient of $-\ln p(x)$: what the average expects of a model's logarithm, less the
-        # logarithm of what came. A model that did better than that gets more weight.
+        # logarithm of what came. A model that did better than expected gets more weight.
         gradient = now @ p - now[:, target]
 
         # A step of gradient descent after each token. The rate is small: one token says little.
@@ -163,7 +168,9 @@ def example(n_vocab: int = 3, n: int = 13) -> tuple[Tensor, Tensor]:
     ## Example
 
     “abcabc…”, predicted by a network that only guesses and by a table that counts what it reads.
-    Soon the average trusts the table.
+    About the first letters the table is wrong, and its weight falls from 0 to −0.5. After thirteen
+    letters it is 1.6. That of the network stays 1: all of its logarithms are equal, so no weight
+    for them changes the average.
 
     ### Measured here
 
@@ -171,9 +178,14 @@ def example(n_vocab: int = 3, n: int = 13) -> tuple[Tensor, Tensor]:
     run](../../docs/long_run.md). The table that goes on counting has a loss of
     [1.511](../../results/averaging.json#values.reading), the network one of
     [1.401](../../results/averaging.json#values.sliding), and their average one of
-    [1.288](../../results/averaging.json#values.average_reading). Even alone the network gains by a
-    weight of its own, which falls from 1 to
-    [0.73](../../results/averaging.json#values.weight_alone): it was too sure of what it predicts.
+    [1.288](../../results/averaging.json#values.average_reading).
+
+    Not all of that is due to the table. Even alone the network gets to
+    [1.360](../../results/averaging.json#values.alone) by a weight of its own, which falls from 1 to
+    [0.73](../../results/averaging.json#values.weight_alone): it was too sure of what it predicts. A
+    table that has counted the training text, and counts no further, takes it to
+    [1.346](../../results/averaging.json#values.average). The rest, 0.058, is what the table learns
+    while it reads.
 
     [The losses on the validation text of Tiny
     Shakespeare](../../results/averaging.json#tables.losses)
@@ -193,8 +205,8 @@ def example(n_vocab: int = 3, n: int = 13) -> tuple[Tensor, Tensor]:
         It predicts each letter before it counts it. That breaks none of [the rules](rules.py).
 
     ??? question "The weights sum to more than one. Is that a mistake?"
-        No. The softmax divides by the sum, so the result is a distribution for any weights. With
-        larger ones it is bolder.
+        No. The softmax divides by the sum, so the result is a distribution for any weights. Double
+        all of them, and it is bolder.
     """
     # What follows what is certain here.
     symbols = "".join(chr(ord("a") + at) for at in range(n_vocab))

@@ -14,8 +14,8 @@ inputs   t h e _ c a
 targets  h e _ c a t
 ```
 
-This is called *teacher forcing*, and it saves a lot of work. It is also a trap: the answer to each
-position stands in the input, one position further on, and the causal mask has to hide it. If
+This is called *teacher forcing*, and saves work. It is also a trap: the answer to each position but
+the last stands in the input, one position further on, and the causal mask has to hide it. If
 something lets it through, training usually finds it. Then the loss can fall below that of every
 correct model, and nothing looks wrong until the model writes. After “the ca” there is no next
 character to look at, and what it writes can be gibberish. In [our collection of
@@ -187,8 +187,9 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> dict[str
     ### Exercises
 
     ??? question "Is the teacher-forced loss of `LooksAhead` high or low, and the honest one?"
-        The first is 0.03 at every position that has one to look at. The honest loss is above
-        $\ln 5 \approx 1.61$, that of guessing: the model is sure of a token, and usually wrong.
+        The first is 0.03 at each position but the last of a window, which has no next token to look
+        at. The honest loss is near 4, far above that of guessing, $\ln 5 \approx 1.61$: the model
+        is sure of a token, and wrong in four cases of five. Each of these costs 5.03.
 
     ??? question "A causal mask hides all but the last two positions. Does this test notice?"
         No. The model sees less than it could, but nothing of the future, so both losses agree.

@@ -10,8 +10,9 @@ weight decay](loop.py#adamw). Press the stop button of a notebook in between, an
 made 601 steps and the biases 600. The counter says 600. Go on from there, and the matrices make
 step 601 twice.
 
-**In:** a training in a `with` block. **Out:** the same training, which an interrupt ends *between*
-two steps: after step 600, with all weights where step 600 has put them.
+**In:** a training in a `with` block, which asks after each step whether the button was pressed.
+**Out:** the same training, which an interrupt ends *between* two steps: step 601 is made to its
+end, and the counter says 601.
 
 The button sends the *signal* that Ctrl-C sends on a terminal, and Python's answer to that signal is
 an exception, `KeyboardInterrupt`, at whatever line is running. Another answer can be given: a
@@ -45,8 +46,7 @@ class StopButton:
         steps that take minutes.
         """
         # Python lets only the main thread say what a signal does. In a notebook that is the thread
-        # of the cells.
-        # Elsewhere an interrupt stays what it is.
+        # of the cells. In any other thread an interrupt stays what it is.
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -54,12 +54,12 @@ class StopButton:
         before = signal.getsignal(signal.SIGINT)
 
         def press(*_: object) -> None:
-            # Nothing is stopped here: the step goes on. And it is as it was for a second press.
+            # Nothing is stopped here: the step goes on. A second press does what it did before.
             self.pressed = True
             signal.signal(signal.SIGINT, before)
 
         # Whatever ends the block, an error as well, Ctrl-C does afterwards what it did before. Else
-        # the cells below couldn't be stopped.
+        # the next one would press a button that nobody looks at.
         signal.signal(signal.SIGINT, press)
         try:
             yield
@@ -89,8 +89,9 @@ def example(steps: int = 7, d_model: int = 3) -> tuple[Tensor, Tensor]:
         weights may be those of half a step.
 
     ??? question "Leave out `finally`. When do you notice?"
-        At the next cell that you want to stop, after a training that has ended with an error. The
-        interrupt would press a button that no training looks at, and the cell would run on.
+        In a program, after a training that has ended with an error. The next Ctrl-C presses a
+        button that no training looks at, and only the one after it stops the program. In a
+        notebook you don't: before each cell, Jupyter's kernel puts Python's own answer back.
     """
     # Nothing has moved yet.
     button = StopButton()

@@ -136,8 +136,9 @@ class Sampling:
         r"""
         ### Apply the filters
 
-        In the usual order. Each filter sees what the one before it has left: after top-k, the
-        probabilities of top-p are those among the $k$.
+        In the order of Hugging Face's library; llama.cpp applies the temperature last. Each filter
+        sees what the one before it has left: after top-k, the probabilities of top-p are those
+        among the $k$.
         """
         # The temperature comes first, so that top-p and min-p see the changed probabilities.
         logits = logits / self.temperature
