@@ -45,8 +45,8 @@ def compare(
     """
     found = {}
     for name, make in drafts.items():
-        # The same seed for each. The texts still differ, since each draft uses the random numbers
-        # in its own way.
+        # The same seed for each. At a temperature of 0 all of them write the same text. Else the
+        # texts differ, since each draft uses the random numbers in its own way.
         generator = torch.Generator().manual_seed(seed)
 
         # What a draft has to prepare, such as its counts, it has prepared before the clock starts.
@@ -113,7 +113,7 @@ def example(n_text: int = 7, n_tokens: int = 5, n_draft: int = 3, n_vocab: int =
     }
 
     # The letters that a pass adds, for each of them. Their speed would be another one each time, so
-    # it is left out. The prompt repeats itself, or there would be nothing to look up.
+    # it is left out. The prompt repeats itself, so there is something to look up at once.
     prompt = torch.arange(n_text) % 3
     found = compare(target, drafts, [prompt], n_tokens, n_draft)
     return torch.tensor([per_pass for per_pass, _ in found.values()])

@@ -19,8 +19,9 @@ next     t h e _ c a t          new positions           c a t
 The keys and values of “king” are in every layer by now. If they stay, the model goes on from a text
 that was never written. Reading all seven letters again is correct, and expensive. Cut the last four
 keys and values off instead, and only three positions are new. For texts of 16 letters that get 40
-more, the model computes [8.4](../../results/speculative.json#values.positions.begins_anew)
-positions for each written letter if it begins anew, and
+more, with four guesses a pass, the model computes
+[8.4](../../results/speculative.json#values.positions.begins_anew) positions for each written letter
+if it begins anew, and
 [1.9](../../results/speculative.json#values.positions.goes_back) if it goes back.
 
 Why is cutting enough? Under a [causal mask](../transformers/mha.py#causal_mask) no position sees a

@@ -7,11 +7,11 @@ terms:
   CUDA graph: Kernels and the memory they work on, recorded, so that one call runs all of them.
 ---
 
-A GPU starts nothing by itself. Each operation on tensors is one *kernel* or a few, which are
-functions that run on the GPU. The program starts them one by one: it goes through Python, chooses a
-kernel, finds memory for the result, and hands the kernel to the GPU. With small tensors this takes
-longer than the kernel runs, and the GPU waits. If a kernel runs for 10 microseconds and the next
-one comes after 30, the GPU is idle two thirds of the time.
+Most operations on tensors are one *kernel* or a few, which are functions that run on the GPU. The
+program starts them one by one: it goes through Python, chooses a kernel, finds memory for the
+result, and hands the kernel to the GPU. With small tensors this takes longer than the kernel runs,
+and the GPU waits. If kernels run for 10 microseconds and one is started every 30, the GPU is idle
+two thirds of the time.
 
 But every step has the same kernels, on tensors of the same shapes. A CUDA graph records them once:
 *which kernels, in which order, on which memory*. From then on one call starts all of them, and
@@ -58,7 +58,7 @@ class Tape(TorchDispatchMode):
     ## A graph on a CPU
 
     A CUDA graph needs a GPU, and is hard to look into. This class records the same in a list, on
-    any machine. It saves no time, because Python still starts each call.
+    any machine. It saves no time: Python still starts each call, and copies results as well.
     """
 
     def __init__(self) -> None:
@@ -82,8 +82,8 @@ class Tape(TorchDispatchMode):
         if function is torch.ops.aten._local_scalar_dense.default:
             raise RuntimeError("Python reads a number out of a tensor")
 
-        # CUDA only notes a kernel, and runs it when the graph is replayed. Here the call is made,
-        # because PyTorch needs a result to go on with.
+        # CUDA only notes a kernel, and runs it when the graph is replayed. Until then its result
+        # has memory, and no numbers. On a CPU the call gives both; a replay overwrites the numbers.
         kwargs = kwargs or {}
         result = function(*args, **kwargs)
         self.calls.append((function, args, kwargs, result))
@@ -220,9 +220,11 @@ def example(
 
     The losses of the first ten steps differ from those without a graph by
     [0.00005](../../../results/gpu.json#values.steps.graph.apart) at most, and two plain runs differ
-    by as much: some kernels add their numbers in another order each time. On another machine with
-    the same GPU, a step took [46](../../../results/gpu_second.json#values.steps.plain.step) ms
-    without a graph, and [18](../../../results/gpu_second.json#values.steps.graph.step) with it.
+    by as much. (Some kernels add their numbers in another order each time, we guess; PyTorch
+    [warns](https://docs.pytorch.org/docs/stable/notes/randomness.html) of such kernels.) On another
+    machine with the same GPU, a step took
+    [46](../../../results/gpu_second.json#values.steps.plain.step) ms without a graph, and
+    [18](../../../results/gpu_second.json#values.steps.graph.step) with it.
 
     ### What stays outside
 
@@ -248,9 +250,10 @@ def example(
         call that is recorded, since the tape computes while it records.)
 
     ??? question "You record the optimizer's step, too. What happens to the learning rate?"
-        A number stays what it was in the first step. So PyTorch's AdamW refuses to be recorded,
-        unless it is made with `capturable=True`. Give it the rate as a tensor, and change that
-        tensor in place.
+        A number stays what it was in the first step, without an error. Give the rate as a tensor,
+        and change that tensor in place. (PyTorch's AdamW refuses to be recorded without
+        `capturable=True`, for another number: it reads how many steps it has made. With it, the
+        count stays on the GPU, and a rate that is a number stays as it was all the same.)
 
     ??? question "Why does dropout draw other numbers in each replay, not those of the recording?"
         - [ ] The numbers are drawn before the graph runs, and copied like the batch.

@@ -123,6 +123,20 @@ def test_what_reads_a_number_is_not_recorded() -> None:
         Recorded(gradients)(make_model(), *batches(1)[0])
 
 
+def test_a_rate_that_is_a_number_stays_and_adamw_reads_how_many_steps_it_has_made() -> None:
+    weight = nn.Parameter(torch.zeros(1))
+    weight.grad = torch.ones(1)
+    optimizer = torch.optim.SGD([weight], lr=0.5)
+    tape = Tape()
+    with tape:
+        optimizer.step()
+    optimizer.param_groups[0]["lr"] = 0.0
+    tape.replay()
+    assert weight.item() == -1.0
+    with pytest.raises(RuntimeError, match="Python reads a number"), Tape():
+        torch.optim.AdamW([weight]).step()
+
+
 def test_the_first_reason_is_told_as_cuda_fails_once_more_at_the_end_of_the_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
