@@ -115,17 +115,11 @@ export function tensorsOf(graph, weights, constants = {}) {
   return found;
 }
 
-// "@2+3" is 2 and 3 for each position.
 function lengthOf(graph, inputs) {
   for (const [i, { shape }] of graph.inputs.entries()) {
     const axis = shape.indexOf("@0+1");
     if (axis >= 0) return inputs[i].shape[axis];
   }
-}
-
-function affine(text, length) {
-  const [start, factor] = text.slice(1).split("+").map(Number);
-  return start + factor * length;
 }
 
 /**
@@ -137,6 +131,68 @@ const placed = (value) =>
   Array.isArray(value) ? value.map(placed) : value?.data ? place(value) : value;
 
 /**
+ * What a run has to do, found out once: each value has a place of its own, and each argument is a
+ * function of the values and of the length. `given` are the places of what no node makes.
+ *
+ * @typedef {(values: any[], length: number) => any} Argument
+ * @typedef {object} Plan
+ * @property {{ node: GraphNode, operation: Function, given: Argument[], place: number }[]} steps
+ * @property {[string, number][]} given
+ * @property {Argument[]} outputs
+ */
+
+/** @type {WeakMap<Graph, Plan>} */
+const plans = new WeakMap();
+
+/**
+ * @param {Graph} graph
+ * @returns {Plan}
+ */
+function planOf(graph) {
+  const known = plans.get(graph);
+  if (known) return known;
+  /** @type {Map<string, number>} */
+  const places = new Map();
+  const placeOf = (name) => {
+    if (!places.has(name)) places.set(name, places.size);
+    return places.get(name);
+  };
+
+  // An argument in the graph is a number, a reference to a value, or a list of these.
+  function argumentOf(argument) {
+    if (Array.isArray(argument)) {
+      const parts = argument.map(argumentOf);
+      return (values, length) => parts.map((part) => part(values, length));
+    }
+    if (typeof argument !== "string") return () => argument ?? undefined;
+    if (argument[0] === "%") {
+      const place = placeOf(argument.slice(1));
+      return (values) => values[place];
+    }
+    // "@2+3" is 2 and 3 for each position.
+    if (argument[0] === "@") {
+      const [start, factor] = argument.slice(1).split("+").map(Number);
+      return (_, length) => start + factor * length;
+    }
+    const number = Number(argument.slice(1).replace("inf", "Infinity"));
+    return argument[0] === "#" ? () => number : () => argument;
+  }
+
+  const steps = graph.nodes.map((node) => ({
+    node,
+    operation: operations[node.operation],
+    given: node.arguments.map(argumentOf),
+    place: placeOf(node.name),
+  }));
+  const outputs = graph.outputs.map(argumentOf);
+  const made = new Set(graph.nodes.map(({ name }) => name));
+  const given = [...places].filter(([name]) => !made.has(name));
+  const plan = { steps, given, outputs };
+  plans.set(graph, plan);
+  return plan;
+}
+
+/**
  * One node after the other. `after` sees each value, and may change it, or give another one in its
  * place: that is how a head is knocked out. What the values take of the memory is free again when
  * the outputs of the graph have been read, which are the result.
@@ -144,35 +200,22 @@ const placed = (value) =>
  * @param {Graph} graph
  * @param {Record<string, Placed | Tensor>} tensors
  * @param {Tensor[]} inputs
- * @param {(node: GraphNode, value: any) => Placed | Tensor | undefined | void} after
+ * @param {(node: GraphNode, value: any) => Placed | Tensor | undefined | void} [after]
  * @returns {Tensor[]}
  */
-export function run(graph, tensors, inputs, after = () => undefined) {
-  const values = new Map(Object.entries(tensors));
-  graph.inputs.forEach(({ name }, i) => values.set(name, inputs[i]));
+export function run(graph, tensors, inputs, after) {
+  const { steps, given, outputs } = planOf(graph);
   const length = lengthOf(graph, inputs);
-
-  function valueOf(name) {
-    const value = placed(values.get(name));
-    values.set(name, value);
-    return value;
-  }
-
-  // An argument in the graph is a number, a reference to a value, or a list of these.
-  const resolved = (argument) => {
-    if (Array.isArray(argument)) return argument.map(resolved);
-    if (typeof argument !== "string") return argument ?? undefined;
-    if (argument[0] === "%") return valueOf(argument.slice(1));
-    if (argument[0] === "@") return affine(argument, length);
-    return argument[0] === "#" ? Number(argument.slice(1).replace("inf", "Infinity")) : argument;
-  };
+  const named = new Map(graph.inputs.map(({ name }, i) => [name, inputs[i]]));
 
   return inScope(() => {
-    for (const node of graph.nodes) {
-      const operation = operations[node.operation];
-      const value = operation(node.arguments.map(resolved), node.options, node.dtype);
-      values.set(node.name, after(node, value) ?? value);
+    const values = [];
+    for (const [name, place] of given) values[place] = placed(named.get(name) ?? tensors[name]);
+    for (const { node, operation, given, place } of steps) {
+      const arguments_ = given.map((argument) => argument(values, length));
+      const value = operation(arguments_, node.options, node.dtype);
+      values[place] = after ? placed(after(node, value) ?? value) : value;
     }
-    return graph.outputs.map((name) => read(resolved(name)));
+    return outputs.map((output) => read(output(values, length)));
   });
 }
