@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from benchmarks.library.keeping import Kept, key_of
 from benchmarks.library.watched import accounted
-from benchmarks.record import DIGITS, ROOT, code_of, fingerprints, write
+from benchmarks.record import DIGITS, ROOT, code_of, write
 from labml_nn.page_models.models import WAYS, fit, make, sizes_of
 from labml_nn.training.data import prepare, tiny_shakespeare
 from labml_nn.training.loop import evaluate
@@ -64,7 +64,7 @@ def file_name(model: str) -> str:
     return f"{model.rpartition('/')[2]}.safetensors"
 
 
-def sources_of(model: str) -> list[str]:
+def modules_of(model: str) -> list[str]:
     r"""The modules that decide what the model is and how it is trained."""
     lessons = "labml_nn/transformers"
     waiting = {
@@ -84,6 +84,20 @@ def sources_of(model: str) -> list[str]:
                 files = [f"{name.replace('.', '/')}.py" for name in names]
                 waiting |= {one for one in files if (ROOT / one).is_file()} - found
     return sorted(found)
+
+
+def sources_of(model: str) -> dict[str, str]:
+    r"""What of these modules the model and its training can come by, each with its hash."""
+    code = code_of()
+    page = f"labml_nn.transformers.{PAGES.get(model, model)}".replace("/", ".")
+    part = code.ours.part(page)
+    assert part is not None
+    # Programs around the model, which its page and its notebook show.
+    shown = {"example", "notebook"}
+    own = [(page, name) for name in part.statements if name not in shown]
+    makers = [(make.__module__, make.__name__), (fit.__module__, fit.__name__)]
+    reached = code.sources_of(*makers, *own)
+    return {path: reached[path] for path in modules_of(model) if path in reached}
 
 
 @torch.no_grad()
@@ -139,7 +153,7 @@ def again(known: dict[str, Any]) -> dict[str, Any]:
 
 def key_of_model(name: str) -> dict[str, Any]:
     r"""What a kept model is of: its own modules, its name, its seed and its steps."""
-    own = fingerprints(sources_of(name))
+    own = sources_of(name)
     reached = code_of().sources(RECORDED)
     own |= {path: mark for path, mark in reached.items() if not path.endswith(".py")}
     return key_of(own, [name, SEED, STEPS.get(name, SMALL_STEPS), SEQ_LEN], {})
@@ -182,7 +196,7 @@ def main() -> None:
         content = bytes(one["content"].tolist())
         keep(ROOT / "results/weights" / file_name(name), content)
         beginning = loss_of_beginning(name, content)
-        own = fingerprints(sources_of(name))
+        own = sources_of(name)
         runs[name] = one["about"] | {"sources": own, "beginning": beginning}
     columns = ("loss", "float_loss", "same", "parameters", "bytes")
     # In the order of the models, and with the sources of the oldest.

@@ -115,8 +115,7 @@ class Site:
         r"""
         ### What its results are made of
         """
-        told = self.settings.experiments
-        return Code(self.settings.root, told.get("packages", ()), told.get("runner", ()))
+        return code_of(self.settings)
 
     @property
     def links(self) -> Links:
@@ -169,6 +168,14 @@ class Site:
         named = settings.search and (settings.root / settings.search).read_text("utf-8")
         of_readers = search.words(named)
         return search.index(self.sources, self.uris, by_hand, measured, aside, of_readers)
+
+
+def code_of(settings: Settings) -> Code:
+    r"""
+    ## The code that results are made of
+    """
+    told = settings.experiments
+    return Code(settings.root, told.get("packages", ()), told.get("runner", ()))
 
 
 def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
@@ -616,6 +623,7 @@ def page_models(
     """
     places = settings.root, exports(settings), settings.sources
     given = {**settings.page_models, "fingerprint": fingerprint, "background": background}
+    given["today"] = code_of(settings).today
     try:
         return ask(PageModels(*places, **given)) if settings.page_models else {}
     except PageModelError as error:

@@ -46,13 +46,14 @@ done this way.
 
 ## 3. The graph is run
 
-The interpreter, “assets/interpreter.js”, is a loop over the list:
+The interpreter, “assets/interpreter.js”, is a loop over the list. Where the arguments come from was
+found out once, when the graph came:
 
 ```js
-    for (const node of graph.nodes) {
-      const operation = operations[node.operation];
-      const value = operation(node.arguments.map(resolved), node.options, node.dtype);
-      values.set(node.name, after(node, value) ?? value);
+    for (const { node, operation, given, place } of steps) {
+      const arguments_ = given.map((argument) => argument(values, length));
+      const value = operation(arguments_, node.options, node.dtype);
+      values[place] = after ? placed(after(node, value) ?? value) : value;
     }
 ```
 
@@ -77,7 +78,7 @@ a page shows of itself, the drawing, the steps and the values, comes from one li
 ## 5. Weights in eight bits
 
 A matrix is stored as whole numbers with a [scale for each row](weights.py). The record of the
-training has the loss of these weights, their checksum, and fingerprints of the sources. A page
+training has the loss of these weights, their checksum, and its sources. A page
 whose source has changed since says so, and weights that aren't the recorded ones stop
 [the build](build.py).
 

@@ -65,7 +65,7 @@ class PageModels:
       the `model` whose weights it has
     * `text` is what stands in the field for the reader's own at first
     * `fingerprint` tells whether the code of a file is still the same as when the model was
-      trained, or exported
+      exported, and `today` gives the sources of a training as they are now
     * `background` exports while nobody waits; without it the answers wait for the exports
     """
 
@@ -80,6 +80,7 @@ class PageModels:
     text: str = ""
     graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fingerprint: Callable[[Path], str] = lambda path: sha256(path.read_bytes()).hexdigest()
+    today: Callable[[Mapping[str, str]], Mapping[str, str]] = dict
     background: BackgroundExports | None = None
     exported: dict[tuple[str, str], Any] = field(default_factory=dict)
     prints: dict[str, str | None] = field(default_factory=dict)
@@ -134,7 +135,8 @@ class PageModels:
         r"""
         ### The sources that have changed since the training
         """
-        return [path for path, known in entry["sources"].items() if self.print_of(path) != known]
+        today = self.today(entry["sources"])
+        return [path for path, known in entry["sources"].items() if today.get(path) != known]
 
     def print_of(self, path: str) -> str | None:
         r"""

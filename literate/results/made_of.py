@@ -110,6 +110,27 @@ class Code:
         """
         return self._told([reach(self.ours, units)], {})
 
+    def today(self, known: Mapping[str, str]) -> dict[str, str]:
+        r"""
+        ### The names of some sources, as they are today
+
+        Each with its hash, or with none if it is gone.
+        """
+        names = by_names(known)
+        modules = {path: path.removesuffix(".py").replace("/", ".") for path in names}
+        parts = {path: self.ours.part(module) for path, module in modules.items()}
+        units = [
+            (modules[path], name)
+            for path, part in parts.items()
+            for name in names[path]
+            if part is not None and name in part.statements
+        ]
+        found = by_names(self.sources_of(*units))
+        return {
+            path: line({name: found.get(path, {}).get(name, "") for name in names[path]})
+            for path in names
+        }
+
     def _told(self, reaches: Sequence[Reach], more: Prints) -> dict[str, str]:
         found: dict[str, dict[str, str]] = {}
         for prints in (*(one.prints() for one in reaches), more):

@@ -68,7 +68,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def runs(project: Path, model: str = "small", fingerprint: str = "as it was") -> PageModels:
+def runs(
+    project: Path,
+    model: str = "small",
+    fingerprint: str = "as it was",
+    today: str = "as it was",
+) -> PageModels:
     return PageModels(
         root=project,
         store=project / "store",
@@ -79,6 +84,7 @@ def runs(project: Path, model: str = "small", fingerprint: str = "as it was") ->
         weights="weights",
         models={model: ["tiny/models.py"]},
         fingerprint=lambda path: fingerprint,
+        today=lambda known: dict.fromkeys(known, today),
     )
 
 
@@ -122,8 +128,12 @@ def test_longer_notes_move_the_lines_and_nothing_is_exported_again(
 def test_other_code_is_exported_again_and_said(project: Path) -> None:
     reports: list[str] = []
     first = runs(project).files()
-    again = runs(project, fingerprint="otherwise").files(reports.append)
+    again = runs(project, fingerprint="otherwise", today="otherwise").files(reports.append)
     assert reports == ["exported small"]
+    # The name of a local variable stands in the graph, and changes nothing that was learned.
+    renamed = runs(project, fingerprint="a new name").files(reports.append)
+    assert reports == ["exported small"] * 2
+    assert json.loads(renamed["sub/models/live.json"])["stale"] == []
     graph = json.loads(again.pop("sub/models/live.json"))
     assert graph["stale"] == ["tiny/models.py"]
     assert graph | {"stale": []} == json.loads(first.pop("sub/models/live.json"))
