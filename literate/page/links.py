@@ -79,6 +79,8 @@ class Links:
             raise UnknownTarget(f"the link to `{target}` is none to follow; use `https:`.")
         file, _, anchor = target.partition("#")
         linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
+        if file.startswith("/"):
+            linked = self._of_site(file)
         if linked.endswith(".html"):
             linked = self._made_from(linked)
         if linked in self.pages:
@@ -175,6 +177,14 @@ class Links:
         No engine resolves that.
         """
         return relative(folder(uri), other)
+
+    def _of_site(self, file: str) -> str:
+        r"""
+        The file of a page that is named by its address on the site, as `/guide/start/`.
+        """
+        address = file.strip("/").removesuffix(".md").removesuffix("index").rstrip("/")
+        places = self.uris.items() | self.documents.items()
+        return next((path for path, uri in sorted(places) if folder(uri) == address), file)
 
     def _made_from(self, linked: str) -> str:
         r"""

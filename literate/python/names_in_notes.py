@@ -139,7 +139,9 @@ class Names:
         if not near or last.endswith(near) or not _has_the_same_words(last, near):
             return ""
         is_joined = last.lower() != near.lower() and _joined(last) == _joined(near)
-        return "" if is_joined and near not in own else f"{start}{dot}{near}"
+        # A class, and something else that is called after it.
+        is_other = last != near and last[1:] == near[1:] and last.lower() == near.lower()
+        return "" if is_other or (is_joined and near not in own) else f"{start}{dot}{near}"
 
     def _has(self, name: str) -> bool:
         parts = name.split(".")
@@ -256,13 +258,21 @@ def _misspelt(source: Source, notes: Sequence[Note], names: Names) -> Iterator[P
             after = inside[at + 1].text if at + 1 < len(inside) else ""
             is_former = _FORMER.search(before.rstrip()) or _RENAMED.match(after)
             meant = names.misspelt(name, near, own)
-            if not meant or name in told or is_former:
+            if not meant or name in told or is_former or _is_said(name, source):
                 continue
             if note.kind == "comment" and meant in said:
                 continue
             told.add(name)
             sentence = f"the note names `{name}`; is `{meant}` meant?"
             yield Problem(source.path, span.line, sentence, GUESS)
+
+
+def _is_said(name: str, source: Source) -> bool:
+    r"""
+    Whether the code of a source has the last part of a name, be it in a longer string.
+    """
+    last = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
+    return any(last.search(line.text) for line in source.lines if line.kind == "code")
 
 
 def _made_up(spans: Iterable[Span]) -> frozenset[str]:

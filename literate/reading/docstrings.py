@@ -36,6 +36,7 @@ from literate.reading.restructured import (
     dedented,
     end_of_fence,
     indented,
+    levelled,
     listed,
 )
 from literate.reading.substitutions import substituted
@@ -121,7 +122,10 @@ def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") 
     begin = _below_front_matter(texts)
     below = lines[begin:]
     if style != "markdown" and _SIGNS.search("\n".join(texts)):
-        below = _sections(substituted(below), style)
+        below = substituted(below)
+        if not _has_sections_of_numpy(below):
+            below = levelled(below)
+        below = _sections(below, style)
     made = nested(below)
     if style != "markdown":
         written = [at for at, text in enumerate(texts) if text.strip()][1:]

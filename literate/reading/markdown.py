@@ -66,6 +66,10 @@ _PRODUCT = re.compile(
     r"|(?<=[A-Za-z0-9_)\]])(?P<product>\*{1,2})(?=-?[A-Za-z0-9_(\[])"
 )
 
+# What is no link, as in `T[n+1](a)`: it stands right behind a word, and what looks like a target
+# has nothing of an address.
+_SUBSCRIPT = re.compile(r"(?<=\w)\[[^\[\]\n]*\]\([^()\s./#:]*\)")
+
 # What stands behind the marks of a fence holds none of them itself.
 _FENCE = re.compile(r"(?P<mark>`{3,}(?!.*`)|~{3,}(?!.*~))(?P<info>.*)")
 
@@ -272,7 +276,7 @@ def _fenced_code(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     r"""
     Code between two marks, however far they are indented. But in reStructuredText a line of tildes
     right below a text marks a heading: it is taken for that if it is as long as the text, or if
-    there is no second mark.
+    there is no second mark. So is one of more backticks than a block has, without a second mark.
     """
     line = _line(state, first)
     match = _FENCE.match(line)
@@ -284,6 +288,7 @@ def _fenced_code(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     last = first + 1
     while last < end and not _is_mark(_line(state, last), mark):
         last += 1
+    may_underline = may_underline or (len(line) > len("```") + 1 and above and not line.strip("`"))
     if may_underline and last == end:
         return False
     if not silent:
@@ -387,7 +392,19 @@ def _formula(state: StateInline, silent: bool) -> bool:
         state.pos += 2
         return True
     match = _FORMULA.match(state.src, state.pos, state.posMax)
-    return match is not None and _inside(state, match, "formula", match["tex"], silent)
+    if match is None or _is_between_two(state.src, match):
+        return False
+    return _inside(state, match, "formula", match["tex"], silent)
+
+
+def _is_between_two(text: str, match: re.Match[str]) -> bool:
+    r"""
+    Whether two dollars belong to two things, as in `[$0], {$x}`: the second stands before a word,
+    and a brace between them is left open.
+    """
+    tex = re.sub(r"\\[{}]", "", match["tex"])
+    is_before_word = text[match.end() : match.end() + 1].isalpha()
+    return is_before_word and tex.count("{") != tex.count("}")
 
 
 def _bracketed(state: StateInline, silent: bool) -> bool:
@@ -442,6 +459,8 @@ def _placed(rule: _InlineRule, kind: str, state: StateInline, silent: bool) -> b
 
 def _linked(rule: _InlineRule, kind: str, state: StateInline, silent: bool) -> bool:
     start, before = state.pos, len(state.tokens)
+    if kind == "link_open" and _SUBSCRIPT.match(state.src, start):
+        return False
     if not _placed(rule, kind, state, silent):
         return False
     made = next((token for token in state.tokens[before:] if token.type == kind), None)

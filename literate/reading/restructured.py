@@ -531,11 +531,49 @@ def _line_block(lines: Sequence[TextLine], at: int) -> _Made:
     return _prose(made), end
 
 
-def _title(lines: Sequence[TextLine], at: int) -> _Made:
+def levelled(lines: Sequence[TextLine]) -> list[TextLine]:
     r"""
-    A title between two lines, or above one that Markdown doesn't know.
+    ## Lines whose titles have levels
+
+    The level of a title in reStructuredText is that of the line below it, and the lines have theirs
+    in the order in which they come. The title of the page is above all of them.
     """
-    is_over = bool(RULE.match(lines[at].text))
+    made: list[TextLine] = []
+    drawn: list[tuple[bool, str]] = []
+    at = 0
+    while at < len(lines):
+        end = end_of_fence(lines, at)
+        if end > at:
+            made += lines[at:end]
+            at = end
+            continue
+        is_over = bool(RULE.match(lines[at].text))
+        title, below = at + is_over, at + is_over + 1
+        above_is_blank = at == 0 or lines[at - 1].is_blank
+        match = _underlined(lines, at, is_over) if above_is_blank else None
+        if match is None or LISTED.match(lines[title].text):
+            made.append(lines[at])
+            at += 1
+            continue
+        kind = is_over, match[1]
+        begins = is_over and all(line.is_blank for line in lines[:at])
+        drawn += [] if kind in drawn or begins else [kind]
+        level = 1 if begins else min(2 + drawn.index(kind), 6)
+        if (kind, level) == ((False, "-"), 2):
+            # So it is in Markdown, too.
+            made += lines[at : below + 1]
+            at = below + 1
+            continue
+        text = inline(lines[title].text.strip())
+        made += [TextLine(f"{'#' * level} {text}", lines[title].at), TextLine("", lines[below].at)]
+        at = below + 1
+    return made
+
+
+def _underlined(lines: Sequence[TextLine], at: int, is_over: bool) -> re.Match[str] | None:
+    r"""
+    The line below a title that begins at a line, or at the one above it.
+    """
     title = at + is_over
     below = title + 1
     if below >= len(lines) or lines[title].is_blank or lines[title].indent > is_over:
@@ -544,8 +582,21 @@ def _title(lines: Sequence[TextLine], at: int) -> _Made:
     text = lines[title].text.strip()
     if match is None or RULE.match(text) or len(lines[below].text.rstrip()) < len(text):
         return None
-    if is_over and lines[at].text.strip() != lines[below].text.strip():
+    is_same = not is_over or lines[at].text.strip() == lines[below].text.strip()
+    return match if is_same and not text.startswith(("#", "|", ">")) else None
+
+
+def _title(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    A title between two lines, or above one that Markdown doesn't know.
+    """
+    is_over = bool(RULE.match(lines[at].text))
+    title = at + is_over
+    below = title + 1
+    match = _underlined(lines, at, is_over)
+    if match is None:
         return None
+    text = lines[title].text.strip()
     if not is_over and match[1] in "=-":
         return None
     begins = all(line.is_blank for line in lines[:at])

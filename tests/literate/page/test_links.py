@@ -41,6 +41,11 @@ def links(tmp_path: Path) -> Links:
         ("pkg/t/mha.py", "../../docs/images/a.png", "../images/a.png"),
         ("pkg/t/mha.py", "../../NEWS.md#part", "../about/news.md#part"),
         ("NEWS.md", "pkg/t/mha.py#Attention", "../t/mha.md#Attention"),
+        # From the root of the site, as MkDocs takes it.
+        ("pkg/t/basic/run.py", "/t/mha/#Attention", "../mha.md#Attention"),
+        ("pkg/t/mha.py", "/about/news", "../about/news.md"),
+        ("pkg/t/mha.py", "/t/index.md", "index.md"),
+        ("pkg/t/mha.py", "/", "../index.md"),
         ("pkg/t/mha.py", "https://example.org/a.py#b", "https://example.org/a.py#b"),
         ("pkg/t/mha.py", "mailto:a@example.org", "mailto:a@example.org"),
     ],
@@ -81,6 +86,8 @@ def test_a_link_to_nothing_is_named(links: Links, target: str, words: str) -> No
         ("text\n[a]: b.py\ntext", ["b.py"]),
         ("[a][b] and (c) and [d]", []),
         ("[a](b c)", []),
+        # A term and its index.
+        ("T[n+1](ax+b) = acot[h](n), a[b](c.py) and [b](c)", ["c.py", "c"]),
     ],
 )
 def test_targets_are_found(text: str, expected: list[str]) -> None:

@@ -192,6 +192,8 @@ class GPT:
         ("partial_arg", ""),
         ("log_space", ""),
         ("parse_set_header", ""),
+        # Something that is called after something else.
+        ("Result_callback", ""),
     ],
 )
 def test_outside_strict_a_name_is_misspelt_if_its_file_has_nearly_the_same(
@@ -201,6 +203,11 @@ def test_outside_strict_a_name_is_misspelt_if_its_file_has_nearly_the_same(
     others = names([source, page("", CODE)], ROOT)
     said = [one.sentence for one in problems(source, others, strict=False)]
     assert said == ([f"the note names `{name}`; is `{meant}` meant?"] if meant else [])
+
+
+def test_a_word_in_a_string_of_the_code_is_no_misspelt_name() -> None:
+    source = page("The counter `n_emb`.", GPT + "LATEX = r'\\setcounter{n_emb}{1}'\n")
+    assert [*problems(source, names([source, page("", CODE)], ROOT), strict=False)] == []
 
 
 @pytest.mark.parametrize(

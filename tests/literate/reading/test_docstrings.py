@@ -199,7 +199,7 @@ def test_a_problem_in_a_list_has_its_line_in_the_file() -> None:
         ("=====\nTitle\n=====\n\nText", "# Title\nText"),
         ("Text\n\n# A remark\n>>> f(1)\n2", "Text\n```pycon\n# A remark\n>>> f(1)\n2\n```"),
         ("# A title\n\n>>> f(1)", "# A title\n```pycon\n>>> f(1)\n```"),
-        ("Part\n~~~~\n\nText", "### Part\nText"),
+        ("Part\n~~~~\n\nText", "## Part\nText"),
         ("Do it:\n- one\n- two", "Do it:\n- one\n- two"),
         (".. custom:: a\n\n    b", "```\n.. custom:: a\n    b\n```"),
         (".. [1] Somebody,\n   2001.", "[1] Somebody,\n2001."),
@@ -297,6 +297,16 @@ def test_words_lead_to_the_address_that_stands_below(said: str, given: str, show
 def test_fields_of_any_name_are_a_list(written: str, shown: str) -> None:
     lines = (line.text for line in as_markdown(written.split("\n")))
     assert "\n".join(line for line in lines if line.strip()) == shown
+
+
+def test_titles_have_levels_in_the_order_in_which_their_lines_come() -> None:
+    text = "One\n===\n\nTwo\n...\n\nOne\n===\n\n---\nIn\n---\n\nTwo\n...\n\n>>> f(1)\nA\n---\n"
+    made = [line.text for line in as_markdown(text.split("\n"))]
+    titles = [line for line in made if line.startswith("#")]
+    assert titles == ["## One", "### Two", "## One", "#### In", "### Two"]
+    # That of a module is the title of the page.
+    first, *others = as_markdown(text.split("\n"), is_module=True)
+    assert first.text == "# One" and "## Two" in [line.text for line in others]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,11 @@ AB = [("code", "a"), ("code", "b")]
         ("`$x$` and $`y$", [("code", "$x$"), ("inline", "`y")]),
         ("a\n\n$$\nx\n= y\n$$\n\nb", [("display", "x\n= y")]),
         ("$$x$$", [("display", "x")]),
+        # Two dollars of two things, and what only stands before letters.
+        ("[$0], {$x}, {$1!}", []),
+        ("$d_k$s, the $n$th, $x_{$", [("inline", "d_k"), ("inline", "n"), ("inline", "x_{")]),
+        # A title in reStructuredText.
+        ("Parts\n`````\nwith `x`", [("code", "x")]),
         # Fences hide everything, and are closed by one that is as long.
         ("``` py\n$x$ `y`\n```\n$z$", [("fence", "$x$ `y`"), ("inline", "z")]),
         ("~~~\n```\n$x$\n~~~\n`y`", [("fence", "```\n$x$"), ("code", "y")]),

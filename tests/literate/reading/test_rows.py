@@ -136,7 +136,7 @@ def test_the_lines_of_a_note_keep_their_numbers_in_the_file() -> None:
 
 
 def test_a_remark_that_is_out_of_use_is_no_title_of_the_page() -> None:
-    source = parse('"""# A"""\n\n\ndef f(x):\n    # # remove it\n    # ## A part\n    x = 1\n')
+    source = parse('"""# A"""\n\n\ndef f(x):\n    # # # remove it\n    # ## A part\n    x = 1\n')
     note = [row.note for row in rows(source) if row.note][-1]
     assert note.texts == ("remove it", "## A part")
 
