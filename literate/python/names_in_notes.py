@@ -132,7 +132,8 @@ class Names:
         start, dot, last = name.rpartition(".")
         single = last.lower().removesuffix("s") if last.endswith("s") else None
         lower = {one.lower() for one in among}
-        is_plural = single in lower or f"{last.lower()}s" in lower
+        # “dim1” is one of “dims”, too.
+        is_plural = single in lower or f"{last.lower().rstrip('0123456789')}s" in lower
         if last in self.known or is_plural or (dot and root not in among | {"self", "cls"}):
             return ""
         near = _near(last, [one for one in among if not one.endswith(last)], SURE)

@@ -104,7 +104,12 @@ _SIGNS = re.compile(
     r"|:[ \t]*\n(?:[ \t]*\n)?[ \t]*(?:[-*+]|\d+[.)])[ \t]|^\s*\|[ \t][^|\n]+$|``\\ |\\ ``"
 )
 
-_REMARK = re.compile(r"( {0,3})#\s+")
+_REMARK = re.compile(r"( {0,3})#(?:\s+|$)")
+# What a line of code may begin with, below a remark.
+_CODE = re.compile(
+    r"\s*(?:@\w|(?:async |)(?:class|def|for|if|try|while|with)\b.*:$|(?:from \S+ )?import \S+"
+    r"|[\w.]+ ?=(?!=)|[\w.]+\(.*\)$)"
+)
 
 
 def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") -> list[TextLine]:
@@ -141,8 +146,8 @@ def _has_sections_of_numpy(lines: Sequence[TextLine]) -> bool:
 
 def _without_remarks(lines: Sequence[TextLine], remarks: Set[int]) -> list[TextLine]:
     r"""
-    Lines that begin with `# ` right below a text or above one another were comments, and their
-    author has put them into the docstring, or quotes them: a title stands alone, or first. Where
+    Lines that begin with `# ` right below a text, above one another or above a line of code were
+    comments, and their author quotes them: a title stands alone, or first. Where
     sections have a line below their titles, `remarks` are those that are none either.
     """
     made = list(lines)
@@ -151,7 +156,8 @@ def _without_remarks(lines: Sequence[TextLine], remarks: Set[int]) -> list[TextL
         end = end_of_fence(lines, at)
         if end == at and _REMARK.match(lines[at].text):
             above = at and not lines[at - 1].is_blank
-            below = at and at + 1 < len(lines) and _REMARK.match(lines[at + 1].text)
+            after = lines[at + 1].text if at and at + 1 < len(lines) else ""
+            below = _REMARK.match(after) or _CODE.match(after)
             if above or below or lines[at].at in remarks:
                 made[at] = TextLine(_REMARK.sub(r"\1\\# ", lines[at].text), lines[at].at)
         at = max(end, at + 1)

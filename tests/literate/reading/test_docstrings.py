@@ -436,6 +436,10 @@ def test_comments_in_a_docstring_are_no_titles() -> None:
     note = Note("docstring", 1, made)
     assert [block.text for block in note.parsed.blocks if block.level] == ["Title", "Alone"]
     assert "# code" in made
+    quoted = "Of it\n\n# one\n#\n# two\n\n# Or so\ndef f(x):\n    pass\n\n# Title\nof text\n"
+    made = tuple(line.text for line in as_markdown(quoted.split("\n")))
+    blocks = Note("docstring", 1, made).parsed.blocks
+    assert [block.text for block in blocks if block.level] == ["Title"]
     # Whoever underlines the titles of sections has no others.
     sections = "# A\n\nNotes\n-----\nText.\n\n# By name:\n\n>>> f(1)\n\nDeep\n~~~~\n"
     texts = [line.text for line in as_markdown(sections.split("\n"))]
