@@ -63,7 +63,8 @@ class MixedStep:
         * `device` is where the model is
         * `dtype` is what matrix products are computed in
         """
-        # The loop knows one object that makes a step. This one makes those of all optimizers.
+        # They share one factor, which changes once in a step, after the last of them. So one object
+        # makes the steps of all.
         self.optimizers = optimizers
 
         # The weights stay in 32 bits. The factors of each product are converted.
@@ -141,7 +142,7 @@ class MixedStep:
         for one, its_own in zip(self.optimizers, state["optimizers"], strict=True):
             one.load_state_dict(its_own)
 
-        # A run in 32 bits has kept no factor.
+        # A run in 32 bits or in `bfloat16` has kept no factor.
         if state["scaler"]:
             self.scaler.load_state_dict(state["scaler"])
 
@@ -187,9 +188,10 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
     ??? question "Clip before `unscale_`. What happens with gradient descent?"
         - [ ] Nothing: clipping keeps the direction.
             - The direction is right, and the length is not.
-        - [x] The steps are about 65,536 times too short.
-            - Yes. The gradients with the factor are long, so they are cut to the limit, and divided
-              by the factor afterwards. AdamW divides by their usual size, and hides the mistake but
+        - [x] The steps are up to 65,536 times too short.
+            - Yes. The gradients with the factor are long, so they are cut to the limit of 1, and
+              divided by the factor afterwards: all together are then 1/65,536 long, whether they
+              were 0.1, 1 or 10 long. AdamW divides by their usual size, and hides the mistake but
               for its `eps`: of $10^{-8}$, it is as large as such gradients are. When we tried it,
               the loss was a little higher, and with a smaller `eps` it was as usual.
         - [ ] The steps are too long.
