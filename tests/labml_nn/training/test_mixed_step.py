@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -66,6 +68,22 @@ def test_an_infinite_gradient_is_left_out_and_the_factor_is_halved() -> None:
     mixed.step()
     assert all(map(torch.equal, mixed.model.parameters(), before))
     assert mixed.scaler.get_scale() == 2.0**9
+
+
+@pytest.mark.parametrize("bad", [torch.inf, torch.nan])
+def test_a_bad_gradient_of_one_optimizer_stops_the_step_of_all(bad: float) -> None:
+    model = make()
+    # The decay moves weights without a gradient, too.
+    optimizers = [torch.optim.SGD(part.parameters(), 0.1, weight_decay=0.1) for part in model]
+    mixed = MixedStep(optimizers, CPU, torch.half)
+    mixed.scaler = torch.amp.GradScaler("cpu")
+    mixed.context = nullcontext
+    before = [one.clone() for one in model.parameters()]
+    mixed.gradients(model, *batch_at(0))
+    model[0].weight.grad[0, 0] = bad
+    mixed.clip(model)
+    mixed.step()
+    assert all(map(torch.equal, model.parameters(), before))
 
 
 def test_the_loop_sets_the_rates_of_all_optimizers_and_all_of_them_are_kept() -> None:
