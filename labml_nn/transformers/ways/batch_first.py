@@ -9,17 +9,18 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-This is [multi-head attention](../mha.py) as most courses write it. The **batch** is the first axis,
+This is [multi-head attention](../mha.py) as many courses write it. The **batch** is the first axis,
 and it is self-attention: queries, keys and values are made from one input.
 
 **In:** `x`, `[batch_size, seq_len, embed_dim]`, and a mask. **Out:** a tensor of the same shape,
 and the attention weights.
 
 [One head at a time](one_head_at_a_time.py) calls a module for each head. That is easy to read, and
-slow where sequences are short: many small products instead of a large one. At 64 positions a step
-of eight heads takes [4.0](../../../results/ways.json#tables.time.one%20head%20at%20a%20time.64) ms
-that way, and [1.8](../../../results/ways.json#tables.time.batch%20first.64) ms as here. All heads
-are computed by the same product: heads become one more axis of independent matrices.
+slow where sequences are short, because PyTorch takes some time for each call, however small. At 64
+positions a step of eight heads takes
+[4.0](../../../results/ways.json#tables.time.one%20head%20at%20a%20time.64) ms that way, and
+[1.8](../../../results/ways.json#tables.time.batch%20first.64) ms as here. All heads are computed by
+the same product: heads become one more axis of independent matrices.
 
 $$
 \operatorname{Attention}(Q, K, V) =
@@ -28,9 +29,10 @@ $$
 
 The rows of $Q$, $K$ and $V$ are the queries, keys and values of the positions in one head of one
 sequence, and $d_k$ is their width. The price is a handful of lines that move axes. They look
-interchangeable, and the wrong ones give the right shapes, so each has its note.
+interchangeable, and wrong ones can give the right shapes, so each has its note.
 
-The paper has neither biases in the projections nor dropout on the weights. Both are usual now.
+The paper has neither biases in the projections nor dropout on the weights. GPT-2 has both, and
+Llama neither.
 """
 
 import math
@@ -43,8 +45,8 @@ class ScaledDotProductAttention(nn.Module):
     r"""
     ## Scaled dot-product attention
 
-    The formula is about matrices with a row for each position. Whatever axes stand before these
-    two, such as heads and sequences, it does the same for each entry.
+    The formula is about matrices with a row for each position. Axes before these two, such as
+    sequences and heads, only say how many matrices there are.
     """
 
     def __init__(self, dropout: float = 0.1) -> None:
@@ -69,7 +71,7 @@ class ScaledDotProductAttention(nn.Module):
         d_k = query.shape[-1]
         scores = torch.matmul(query / math.sqrt(d_k), key.transpose(-2, -1))
 
-        # The smallest finite score gives a weight of zero after the softmax.
+        # The smallest finite score gives a hidden key a weight of zero, if the query sees another.
         if mask is not None:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
@@ -89,8 +91,8 @@ class BatchFirstAttention(nn.Module):
     r"""
     ## Multi-head attention
 
-    The matrices of all heads stand side by side in one layer `W_q`, and likewise for keys and
-    values. Courses call this class “MultiHeadAttention”.
+    The matrices of all heads are stacked in one layer `W_q`, and likewise for keys and values.
+    Courses call this class “MultiHeadAttention”.
     """
 
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.1) -> None:
@@ -171,7 +173,7 @@ def example(
 
     Two positions, a and b, of four features become two heads. With a transpose each head has a part
     of both positions. If `view` alone makes the axes, the shapes are the same, and each “head” is
-    one position: nothing is left to attend to.
+    one position, cut in two. Its halves attend to each other, and a learns nothing of b.
 
     [Two positions of four features: with a transpose, and with a view
     alone](../../../results/hand_drawings.json#figures.cut)

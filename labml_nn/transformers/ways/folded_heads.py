@@ -9,14 +9,15 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-Two heads never look at each other's numbers. Neither do two sequences of a batch. To the arithmetic
-both axes are the same thing, and here they *become* the same thing: 3 sequences with 5 heads are 15
-sequences. Head 2 of sequence 1 is number $1 \cdot 5 + 2 = 7$, counted from 0.
+Until the output layer mixes them, two heads never look at each other's numbers. Neither do two
+sequences of a batch. So one axis can serve both: 3 sequences with 5 heads become 15 sequences with
+one head. Head 2 of sequence 1 is number $1 \cdot 5 + 2 = 7$, counted from 0.
 
 **In** and **out:** `[batch_size, seq_len, d_model]`, with the batch first. In between, the heads
 are folded into the batch: `[batch_size * heads, seq_len, d_k]`, as if there were one head and many
-sequences. You find this in code that is older than `matmul` with four axes, and wherever
-`torch.bmm` is used, the product of two *batches of matrices*, which takes exactly three axes.
+sequences. You find this where attention calls `torch.bmm`, the product of two *batches of
+matrices*, which takes exactly three axes. `torch.nn.MultiheadAttention` does so when it returns its
+weights.
 
 For the folded sequence $n$, which is head $n \bmod h$ of sequence $\lfloor n / h \rfloor$,
 
@@ -27,9 +28,10 @@ $$
 where $h$ is the number of heads, $d_k$ the width of one, and the rows of $Q_n$, $K_n$ and $V_n$ are
 queries, keys and values.
 
-Code of this kind calls itself *narrow* self-attention: each head works on $d_k = d_{model} / h$
-features. In *wide* self-attention each head has all $d_{model}$ of them, at $h$ times the cost. The
-page has biases and dropout on the weights, unlike the paper, and leaves out masks of padding.
+This is *narrow* self-attention: each head works on $d_k = d_{model} / h$ features. In *wide*
+self-attention each head has all $d_{model}$ of them, with $h$ times the weights and
+multiplications. The page has biases and dropout on the weights, unlike the paper, and leaves out
+masks of padding.
 """
 
 import math
@@ -48,10 +50,11 @@ def fold(x: Tensor) -> Tensor:
     sequence](../../../results/memory_drawings.json#figures.folded)
     """
     # Only neighbouring axes can become one, so heads change places with positions first. Without
-    # that, `reshape` would mix positions with heads, and the shape would be right all the same.
+    # that, `x.reshape(-1, seq_len, d_k)` has the right shape too, and mixes positions with heads.
     x = x.transpose(1, 2)
 
-    # In memory the numbers are still in the old order, so this makes a copy.
+    # In memory the numbers are still in the old order. If there are several sequences, joining the
+    # two axes takes a copy.
     return x.reshape(-1, x.shape[2], x.shape[3])
 
 
@@ -61,8 +64,9 @@ def unfold(x: Tensor, heads: int) -> Tensor:
 
     From `[batch_size * heads, seq_len, d_k]` back to `[batch_size, seq_len, d_model]`.
     """
-    # The heads of a sequence follow one another, so `heads` is the *last* of the two axes. The
-    # other order has the same shape, and gives each sequence heads of other sequences.
+    # The heads of a sequence follow one another, so `heads` is the *last* of the two axes. If it
+    # came first, and a transpose then put it last, the shape would be right, and sequences would
+    # have heads of others.
     x = x.unflatten(0, (-1, heads))
 
     # Positions before heads, then the features of all heads side by side.
@@ -145,8 +149,9 @@ def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2)
         Head 2 of sequence 1, counted from 0: $7 = 1 \cdot 5 + 2$.
 
     ??? question "Leave out the transpose in `fold`. How do you notice?"
-        Not by a shape, if `reshape` is told `(-1, seq_len, d_k)`. Change the last token: earlier
-        outputs move. And another implementation gives other numbers.
+        If `reshape` is told `(-1, seq_len, d_k)`, not by a shape. Change the last token: earlier
+        outputs move. And another implementation gives other numbers. (As the line stands, it would
+        make sequences of the positions: here `unfold` then fails.)
 
     ??? question "How would you give each sequence its own mask of padding?"
         Each row of the mask is needed once for each head: `mask.repeat_interleave(heads, dim=0)`.

@@ -22,7 +22,7 @@ gradients of every weight. You can use the same translation to load weights that
 layout into another.
 
 All are compared under the causal mask, since two of them have no other, and without dropout, which
-would be random in a different way in each.
+one head at a time doesn't have.
 """
 
 import torch
@@ -106,7 +106,7 @@ def attend(name: str, way: nn.Module, x: Tensor) -> Tensor:
     # `[seq_len, seq_len, 1]`, with a last axis for the batch.
     mask = causal_mask(x.shape[1]).to(x.device)
     if name == "sequence first":
-        # The sequence becomes the first axis, and the second one again.
+        # The sequence becomes the first axis for the call, and the second again after it.
         x = x.transpose(0, 1)
         return way(query=x, key=x, value=x, mask=mask).transpose(0, 1)
     if name == "batch first":
@@ -130,8 +130,8 @@ def largest_differences(ways: dict[str, nn.Module], heads: int, x: Tensor) -> di
         # The four layouts give the same function, so these should be equal.
         outputs[name] = attend(name, way, x)
 
-        # In a plain sum, mixed-up positions or features would go unnoticed. Here each number of the
-        # output has another factor.
+        # Each number of the output has a factor of its own. With a plain sum, the gradients would
+        # be the same if positions or features of the output changed places.
         factors = torch.linspace(-1, 1, x.numel(), dtype=x.dtype).view(x.shape)
         (outputs[name] * factors).sum().backward()
         # Two programs can have equal outputs and other gradients, and would train apart.
@@ -170,13 +170,15 @@ def example(
     [Memory of each way](../../../results/ways.json#figures.memory)
 
     * With short sequences the number of calls decides, and one head at a time has the most.
-    * With longer sequences, sequence first falls behind. Its softmax runs along the keys, and these
-      aren't neighbours in memory, because the sequences and heads stand after them. For 1,024
-      positions and 8 heads such a softmax took two to four times as long as one along the last
-      axis.
-    * Memory grows with the square of the length in all four: each keeps its attention weights for
-      the backward pass. From 1,024 positions on one head at a time needs about half, or less. Its
-      intermediate results are those of one head, not of all.
+    * With longer sequences, sequence first falls behind. A product leaves the scores of one query
+      side by side in memory, and `masked_fill` copies them into the order of their axes, with
+      sequences and heads innermost. The next product needs them side by side again, and so does
+      each product of the backward pass: more copies. If the scores stay as the product leaves them,
+      this way takes hardly longer than batch first. (A softmax along another axis than the last is
+      slower, too, but that is a small part of the difference.)
+    * Memory grows with the square of the length in all four, because each writes out its scores.
+      From 1,024 positions on one head at a time needs about half, or less. The backward pass needs
+      the weights of all heads, but other intermediate results are those of one head.
 
     ### Exercises
 
@@ -185,8 +187,8 @@ def example(
         7.
 
     ??? question "Deal the rows out by `tensor[head::heads]` instead of by `chunk`. What happens?"
-        The shapes fit, and loading succeeds. Each head gets rows of all the others, and the outputs
-        of the ways differ.
+        The shapes fit, and loading succeeds. But heads get rows of other heads, and the outputs of
+        the ways differ.
 
     ??? question "Why is a comparison of outputs alone not enough?"
         Two functions can agree in their values and not in their gradients: with a `detach` in the

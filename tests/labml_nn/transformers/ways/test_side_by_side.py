@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from labml_nn.transformers.ways import side_by_side as page
-from tests.labml_nn.transformers.seam import D_MODEL, HEADS, equals
+from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, equals
 from tests.labml_nn.transformers.ways.oracles import CAUSAL, by_pytorch, sequences
 from tests.oracles.compare import difference
 
@@ -62,3 +62,10 @@ def test_a_difference_of_gradients_is_seen_and_is_as_large_in_either_direction()
 
     assert other_gradients(2) > 0.1
     assert other_gradients(-2) == pytest.approx(other_gradients(2))
+
+
+def test_the_mask_copies_the_scores_of_sequence_first_into_another_order() -> None:
+    query = torch.randn(7, 1, HEADS, D_K)
+    scores = ways()["sequence first"].get_scores(query, query)
+    assert scores.stride(1) == 1
+    assert scores.masked_fill(scores > 0, 0.0).stride() == (7 * HEADS, HEADS, HEADS, 1)
