@@ -23,16 +23,16 @@ result is $(-2, 1, 3, 4)$. With halves it is 1 and 3, and the result is $(-3, 2,
 
 If you train a model yourself, it makes no difference: features mean nothing before training. But
 weights that were trained with neighbours and are used with halves give nonsense, and no error: all
-shapes are right, and even the scores of each position with itself are, since those two are rotated
-by the same angle.
+shapes are right, and even the scores of each position with itself are, since query and key are then
+rotated by the same angles.
 
 **In:** the weights of a query or key projection, `[d_model, d_model]`. **Out:** the same rows in
 another order, so that the scores are what they were in training.
 
 An order is enough: a score is a sum over features, $\sum_d q_d \, k_d$, and a sum is the same in
 any order, if queries and keys have the same one. So reorder the features of both, once and for all,
-in the layers that make them. Values aren't rotated, and stay as they are. The page leaves out
-models that rotate only a part of the features.
+in the layers that make them. Values aren't rotated, and stay as they are. The page leaves out that
+GPT-J and GPT-NeoX rotate only a part of the features.
 """
 
 import torch
@@ -61,7 +61,7 @@ def neighbours_to_halves(weight: Tensor, heads: int) -> Tensor:
     `weight` is that of the linear layer of all heads' queries or keys, or its bias. It has a row
     for each feature.
     """
-    # Each head has its own pairs, so its own order.
+    # A pair never spans two heads, so the features of each head are reordered by themselves.
     rows = weight.unflatten(0, (heads, -1))
 
     # Then the heads follow one another again.
@@ -75,7 +75,7 @@ def halves_to_neighbours(weight: Tensor, heads: int) -> Tensor:
     # The features of each head again, `[heads, d_k, d_model]`; a bias has no last axis.
     rows = weight.unflatten(0, (heads, -1))
 
-    # Sorting an order gives the inverse order.
+    # `argsort` gives the inverse order: where each feature has gone.
     order = order_of_halves(rows.shape[1]).argsort()
     return rows[:, order].flatten(end_dim=1)
 
