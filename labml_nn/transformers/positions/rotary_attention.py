@@ -114,7 +114,8 @@ def example(
     r"""
     ## Example
 
-    A text under a causal mask, and its end alone, with the keys of all of it.
+    A text under a causal mask, and its end alone, with the keys of all of it. Without dropout, the
+    last rows of both are equal.
 
     ### Exercises
 
@@ -133,7 +134,7 @@ def example(
     d_k = 2 * n_pairs
     d_model = heads * d_k
     rotary = RotaryPositions(inverse_frequencies(d_k), seq_len)
-    attention = RotaryAttention(heads, d_model, rotary=rotary)
+    attention = RotaryAttention(heads, d_model, 0.0, rotary=rotary)
 
     # Every query sees the keys up to its own.
     x = torch.randn(seq_len, batch_size, d_model)

@@ -135,7 +135,8 @@ def example(
     r"""
     ## Example
 
-    A text under a causal mask, and its end alone, with the keys of all of it.
+    A text under a causal mask, and its end alone, with the keys of all of it. Without dropout, the
+    last rows of both are equal.
 
     ### Measured here
 
@@ -168,7 +169,7 @@ def example(
     """
     # No distance in seven positions is beyond the greatest one, 13.
     d_model = heads * d_k
-    attention = ShawAttention(heads, d_model, max_distance=max_distance)
+    attention = ShawAttention(heads, d_model, 0.0, max_distance=max_distance)
 
     # As many distances into the future as into the past, and zero.
     n_distances = 2 * max_distance + 1
