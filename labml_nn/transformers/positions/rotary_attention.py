@@ -31,9 +31,9 @@ where $q_i$ and $k_j$ are a query and a key of width $d_k$. Softmax, mask and va
 are. Values are not rotated, so *what* is taken over doesn't depend on the place; only *where* a
 query looks does.
 
-The page leaves out the [cache](../kv_cache.py) of keys. A model that has one stores its keys
-rotated, as [latent attention](../memory/absorbed_attention.py) does: a position never changes, so
-each key is rotated once.
+The page leaves out the [cache](../kv_cache.py) of keys. A model that has one usually stores its
+keys rotated, as [latent attention](../memory/absorbed_attention.py) does: a token keeps its
+position, so its key is rotated once.
 """
 
 import torch
@@ -84,7 +84,8 @@ class RotaryAttention(MultiHeadAttention):
         # would have the whole text in its future.
         first = len(key) - len(query)
 
-        # Queries come divided by $\sqrt{d_k}$, and stay so: rotating changes no length.
+        # Queries come divided by $\sqrt{d_k}$. To divide and then rotate is the same as to rotate
+        # and then divide.
         query = self.rotary(query, offset=first)
 
         # The keys begin at position 0, in the same table. After both rotations, what is left in

@@ -26,7 +26,7 @@ $$
 
 Here $q_i$ is the query at position $i$, $k_j$ the key at position $j$, $a_{i-j}$ the vector of
 their distance, and $d_k$ the width of a head (equation 4 of the paper). Beyond a greatest distance,
-all distances share one vector, so a text can have any length.
+all distances in one direction share a vector, so a text can have any length.
 
 A small model that was trained on 64 positions reads 512 with a loss of
 [2.785](../../../results/extrapolation.json#tables.losses.sines.at512) if [sines are
@@ -80,7 +80,8 @@ class ShawAttention(MultiHeadAttention):
         """
         super().__init__(heads, d_model, dropout_prob, bias)
 
-        # A vector for each distance has to be learned, and far distances are rare in training.
+        # The paper supposes that beyond some distance the exact one doesn't matter. And a longer
+        # text has no distance whose vector was never trained.
         self.max_distance = max_distance
 
         # From `-max_distance` to `max_distance` (section 3.2), the same for all heads (3.3). Each
