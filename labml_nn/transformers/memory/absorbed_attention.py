@@ -1,7 +1,7 @@
 r"""
 ---
 title: Absorbed Latent Attention
-summary: A model that writes attends to the latents themselves, and never makes a key or a value.
+summary: A model that writes attends to the latents themselves, and makes no key or value of them.
 paper:
   title: "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model"
   authors: DeepSeek-AI
@@ -13,8 +13,8 @@ paper:
 makes keys and values of it, for every head. While a model writes, that would be done again for the
 whole text with each new token, and the time would be lost that the small cache saves.
 
-It needn't be done at all. What the key matrix does to a key can be done to the query instead, once,
-because a product of three matrices doesn't depend on the brackets:
+It needn't be done at all. What the key matrix does to each latent can be done to the query instead,
+once, because a product of three matrices doesn't depend on the brackets:
 
 $$
 Q_{ih} \cdot \left( W^K_h c_j \right) = \left( {W^K_h}^\top Q_{ih} \right) \cdot c_j
@@ -22,8 +22,8 @@ $$
 
 For example, the latent is $(1, 2)$, the matrix has the rows $(1, 0)$, $(1, 1)$ and $(0, 1)$, and
 the query is $(1, 1, 1)$. The key is $(1, 3, 2)$, and the score $1 + 3 + 2 = 6$. Or: the query times
-the matrix is $(2, 2)$, and the score $2 \cdot 1 + 2 \cdot 2 = 6$. For the next latent the second
-way needs no key.
+the matrix is $(2, 2)$, and the score $2 \cdot 1 + 2 \cdot 2 = 6$. The next latent is multiplied by
+the same $(2, 2)$, and no key is made.
 
 The query has *absorbed* the key matrix, and the latents themselves are the keys. They are the
 values, too: the average of $W^V_h c_j$ is $W^V_h$ times the average of $c_j$.
@@ -35,8 +35,8 @@ $$
 [What one layer reads of the past for a new token, in millions of numbers: 128 heads of 128
 features, or latents](../../../results/memory_drawings.json#figures.reading)
 
-**In:** the new positions of a text, `[n_new, batch_size, d_model]`. **Out:** the same as of latent
-attention for the whole text.
+**In:** the new positions of a text, `[n_new, batch_size, d_model]`. **Out:** what latent attention
+to the whole text returns for these positions.
 """
 
 import torch
@@ -75,7 +75,8 @@ class AbsorbedLatentAttention(LatentAttention):
 
         # Here a key would be made for each latent and each head. Instead the query is changed.
         # The rows of the key matrix belong to the heads, one head after the other: `[heads, d_k,
-        # d_latent]`. A query takes that of its head: `[n_new, batch_size, heads, d_latent]`.
+        # d_latent]`. A query is multiplied by that of its head: `[n_new, batch_size, heads,
+        # d_latent]`.
         key_matrix = self.key.linear.weight.unflatten(0, (self.heads, self.d_k))
         absorbed = torch.einsum("ibhd,hdc->ibhc", query, key_matrix)
 
@@ -84,8 +85,8 @@ class AbsorbedLatentAttention(LatentAttention):
         scores = torch.einsum("ibhc,jbc->ijbh", absorbed, latent)
         scores = scores + torch.einsum("ibhd,jbd->ijbh", rotated, shared)
 
-        # The mask of new positions is the last rows of the causal one, with a column for each key
-        # of the cache. A single new position sees all of them and needs no mask.
+        # The mask of new positions is the last rows of the causal one, with a column for each
+        # position so far. A single new position sees all of them and needs no mask.
         if mask is not None:
             mask = self.prepare_mask(mask, query.shape, latent.shape)
         attn = self.get_weights(scores, mask)
@@ -119,11 +120,13 @@ def example(
 
     ### Positions, and the price
 
-    This is why the rotated key stands apart. A rotation $R_{j-i}$ between $Q$ and $W^K$ differs for
-    each distance, so there would be another absorbed query for each key.
+    Positions have a rotated key of their own because of this step. If the key itself were rotated,
+    $R_{j-i}$ would stand between $Q$ and $W^K$. It differs for each distance, so there would be
+    another absorbed query for each key.
 
-    It costs multiplications. In the paper's model a score is a product of 512 + 64 = 576 features
-    in place of 128 + 64 = 192. But each number that is read from the cache now serves 128 heads.
+    Compared with a cache of keys and values, absorbing costs multiplications. In the paper's model
+    a score is a product of 512 + 64 = 576 features in place of 128 + 64 = 192. But each number that
+    is read from the cache now serves 128 heads.
 
     ### Exercises
 
