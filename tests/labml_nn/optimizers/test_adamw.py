@@ -1,4 +1,4 @@
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 import torch
@@ -52,3 +52,14 @@ def test_state_goes_into_a_new_optimizer_and_on() -> None:
 def test_settings_without_sense_are_refused(settings: dict) -> None:
     with pytest.raises(ValueError, match="expected lr >= 0 and 0 <= betas < 1"):
         AdamW(draw(SHAPES, 1), **settings)
+
+
+def test_after_many_small_gradients_the_twelfth_large_one_makes_the_longest_step() -> None:
+    weight = torch.nn.Parameter(torch.zeros((), dtype=torch.float64))
+    optimizer, places = AdamW([weight], lr=1.0, weight_decay=0.0), [0.0]
+    for step in range(8020):
+        weight.grad = torch.tensor(1e-3 if step < 8000 else 1e3, dtype=torch.float64)
+        optimizer.step()
+        places.append(weight.item())
+    steps = [before - after for before, after in pairwise(places)][8000:]
+    assert steps[11] == max(steps) == pytest.approx(6.57, abs=0.01)
