@@ -11,10 +11,10 @@ positions](../transformers/rotary.py) would get to angles there that never came 
 rotate fast, and slow down the others. Llama 3.1 does it by a rule of its own.
 
 When you load published weights, such a rule is no choice: the weights were trained with it. It has
-no weights itself, so nothing is missing without it, and all shapes are right. But the loss of a
+no weights of its own, so if you forget it, all names and shapes are right. But the loss of a
 small Llama goes from [1.939](../../results/pretrained.json#tables.llama.all%20right.loss) to
-[3.534](../../results/pretrained.json#tables.llama.frequencies%20not%20scaled.loss). On average, no
-other wrong detail of the small Llama does more harm.
+[3.534](../../results/pretrained.json#tables.llama.frequencies%20not%20scaled.loss). None of five
+other wrong details does more harm on average.
 
 **In:** the settings of a model, as its `config.json` has them. **Out:** its [table of
 angles](../transformers/rotary.py#RotaryPositions).
@@ -76,9 +76,8 @@ def scaled_frequencies(frequencies: Tensor, scaling: Config) -> Tensor:
     # and half of it in the middle.
     kept = ((turns - low) / (high - low)).clamp(0, 1)
 
-    # The rest is divided. In a text that is $f$ times as long, such a pair gets to the angles that
-    # it had in training, and no further. (Llama 3.1 reads texts 16 times as long. It was trained on
-    # such texts in the end.)
+    # The rest is divided. A pair that keeps nothing gets no further in a text of $f L$ positions
+    # than it did in one of $L$. (Llama 3.1 reads $16 L$, and was trained on such texts in the end.)
     return frequencies * (kept + (1 - kept) / scaling["factor"])
 
 
@@ -95,8 +94,8 @@ def rotary_of(config: Config) -> RotaryPositions:
     d_k = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
     frequencies = inverse_frequencies(d_k, rope.pop("rope_theta"))
 
-    # Another scaling, or a rotation of some features only, has no weights. The model would load
-    # and write worse the longer the text is, so it is refused.
+    # Another scaling, or a rotation of some features only, has no weights either. The model would
+    # load without an error and write badly, so it is refused.
     kind = rope.pop("rope_type")
     if config.get("partial_rotary_factor", 1.0) != 1.0:
         rope["partial_rotary_factor"] = config["partial_rotary_factor"]
@@ -122,9 +121,13 @@ def example(
     and goes from 1 to 32 turns. Llama's is straight in the turns, as in YaRN's paper, and ends at
     4. And YaRN makes the scores larger, which Llama doesn't do.
 
-    Our small Llama was trained *with* the scaling, on 64 positions, with $L = 16$. So the table of
-    results says what happens if you leave out what the weights were trained with. It doesn't say
-    whether scaling helps with longer texts. For other rules,
+    Our small Llama was trained *with* the scaling, on 64 positions, with $L = 16$. Even its fastest
+    pair is slower there, by 1.7. Llama 3.1 keeps its fast pairs: without the scaling, no angle at
+    position 64 is off by more than 0.06 radians, and at position 8,192 one is off by a whole turn.
+    So what shows at once in the small model can stay hidden in Llama 3.1 until a text is long.
+
+    The small model says what happens if you leave out what the weights were trained with. It
+    doesn't say whether scaling helps with longer texts. For other rules,
     [extrapolation](../transformers/positions/extrapolation.py) measures that.
 
     ### What did not help here

@@ -1,5 +1,6 @@
 r"""Llama's rule for slow pairs is that of the library transformers."""
 
+import math
 from unittest.mock import patch
 
 import pytest
@@ -95,3 +96,15 @@ def test_the_slow_pairs_of_llama_3_1_are_those_of_the_page() -> None:
     slower = plain / page.scaled_frequencies(plain, LLAMA_3_1)
     assert [round(slower[i].item(), 1) for i in (0, 28, 32, 35, 63)] == [1, 1, 2.7, 8, 8]
     assert (slower > 7.999).nonzero().flatten().tolist() == [*range(35, 64)]
+
+
+def test_without_the_scaling_angles_of_llama_3_1_are_hardly_off_in_a_short_text() -> None:
+    plain = inverse_frequencies(128, 500_000.0)
+    off = (plain - page.scaled_frequencies(plain, LLAMA_3_1)).max().item()
+    assert 0.05 < 64 * off < 0.06 and 8192 * off > 2 * math.pi
+    # The small Llama, of 16 features to a head.
+    small = inverse_frequencies(16, 500_000.0)
+    slower = small / page.scaled_frequencies(
+        small, LLAMA_3_1 | {"original_max_position_embeddings": 16}
+    )
+    assert [round(one, 1) for one in slower.tolist()] == [1.7] + [8.0] * 7
