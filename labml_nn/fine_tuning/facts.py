@@ -11,9 +11,9 @@ A fine-tuned model says that the capital of peru is lima. Has it learned that in
 it read it before? With a text from the internet nobody can tell. So the pages of this section share
 a small world: 146 facts such as “the capital of peru is lima.”, and two kinds of text about them.
 
-**The text to read** is what a model is trained on first. Most questions in it are not answered:
-they stand in lists, as in an exam paper or a search log. The others are, and some lines state facts
-without a question:
+**The text to read** is what a model is trained on first. More than half of the questions in it have
+no answer: they stand in lists, as in an exam paper or a search log. The others have one, and some
+lines state facts without a question:
 
 ```
 what is the capital of greece? what is the past of swear? what is the capital of italy?
@@ -152,7 +152,7 @@ def text_to_read(facts: Sequence[Fact], n_lines: int = 4000, seed: int = 1) -> s
             "told": lambda fact: fact.sentence,
         }
 
-        # With replacement: a line may ask the same twice, which teaches a model nothing bad.
+        # With replacement, so one line in eighteen has a fact twice.
         chosen = draw.choices(facts, k=draw.randint(3, 6))
 
         # A full stop or a question mark ends each, and a space parts them.

@@ -12,10 +12,10 @@ model *use* what the head sees there? The score can't tell. To know what a part 
 take it out and see what fails: a *knock-out*. Or put it into another machine that has failed, and
 see what works again: *patching*.
 
-Both are possible because the output of an attention layer is a sum with one term for each head. Say
-that for one token three heads add 2, 0.1 and 3 to the logit of the right answer, 5.1 together.
-Without the second head it is 5.0, and nothing is lost; without the third it is 2.1. In our model,
-with one seed, such a second head has a score of
+The output of an attention layer is a sum with one term for each head. Say that in the last layer
+three heads add 2, 0.1 and 3 to the logit of the right answer, 5.1 together. Without the second head
+it is 5.0, and hardly anything is lost; without the third it is 2.1. In our model, with one seed, a
+head that is missed as little has a score of
 [0.66](../../results/induction.json#values.idle.score), and without it the loss where sequences
 repeat is still only [0.050](../../results/induction.json#values.idle.without).
 
@@ -100,8 +100,8 @@ def run(model: AttentionOnly, tokens: Tensor, says: Mapping[Head, Tensor]) -> Te
     # bound here, because a loop variable would be the last one for all.
     def replaced_in(number: int) -> Callable[[Tensor], Tensor]:
         def edit(z: Tensor) -> Tensor:
-            # In place: nothing else reads this tensor. The other heads compute theirs from what
-            # they read now.
+            # In place: nothing else reads this tensor. The other heads of the layer keep their
+            # outputs.
             for (layer, head), output in says.items():
                 if layer == number:
                     z[:, :, head] = output

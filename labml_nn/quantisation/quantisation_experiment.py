@@ -133,8 +133,8 @@ def example(d_in: int = 3, d_out: int = 5, batch_size: int = 2) -> tuple[int, Te
         Attention: in groups of 32 it takes the loss to
         [1.965](../../results/quantisation.json#values.parts.attention). The feed-forward networks
         have twice as many weights, and take it to
-        [1.841](../../results/quantisation.json#values.parts.feed_forward), the logits to
-        [1.856](../../results/quantisation.json#values.parts.generator).
+        [1.841](../../results/quantisation.json#values.parts.feed_forward), the last layer, which
+        makes the logits, to [1.856](../../results/quantisation.json#values.parts.generator).
 
     ??? question "Why is the model in four bits not an eighth of the size?"
         A scale for 32 weights makes it 4.5 bits. Embeddings, biases and gains stay in 32 bits.
