@@ -146,8 +146,8 @@ def notebook(
     r"""
     ## Try it
 
-    Three models of 400 steps. `keep_in` is a folder to keep them in, on your Drive if that is
-    mounted.
+    Three models of 400 steps. (The losses and the loads on this page are those of 1,000.) `keep_in`
+    is a folder to keep them in, on your Drive if that is mounted.
     """
     # ### The text and the models
     # The same batches for all three, 16 windows of 64 characters each. So a batch is 1,024 tokens,

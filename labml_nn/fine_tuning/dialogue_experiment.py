@@ -137,8 +137,8 @@ def notebook(
     r"""
     ## Try it
 
-    `steps` of reading, then those of fine-tuning. `keep_in` is a folder to keep the models in, on
-    your Drive if that is mounted.
+    `steps` of reading, then those of fine-tuning. They are as many as for the shares on this page.
+    `keep_in` is a folder to keep the models in, on your Drive if that is mounted.
     """
     # ### Reading
     # All facts are in the text. Half of them will be in the dialogues, too. The seed decides the

@@ -128,8 +128,8 @@ def notebook(steps: int = 800, seed: int = 1, keep_in: str = "") -> None:
     r"""
     ## Try it
 
-    Two models, one after the other. `keep_in` is a folder to keep them in, on your Drive if that is
-    mounted.
+    Two models, one after the other, with as many steps as for the tables on this page. `keep_in` is
+    a folder to keep them in, on your Drive if that is mounted.
     """
     # ### Digits
     # New digits in each step. The model's [run](../training/run.py) keeps the optimizer, the step

@@ -99,7 +99,8 @@ def notebook(steps: int = 600, seed: int = 1, keep_in: str = "") -> None:
     r"""
     ## Try it
 
-    600 steps. `keep_in` is a folder to keep the model in, on your Drive if that is mounted.
+    600 steps, as for the numbers on this page. `keep_in` is a folder to keep the model in, on your
+    Drive if that is mounted.
     """
     # ### The model
     # The seed decides on the first weights and on the sequences of the training. The model's

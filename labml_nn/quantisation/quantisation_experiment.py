@@ -53,8 +53,9 @@ def notebook(
     r"""
     ## Try it
 
-    Most of the time is for training. `keep_in` is a folder to keep the model in, on your Drive if
-    that is mounted.
+    Most of the time is for training. After 1,000 steps the loss in 32 bits is about
+    [1.85](../../results/without.json#tables.without.The%20whole%20model.loss); the table above has
+    that of 2,000. `keep_in` is a folder to keep the model in, on your Drive if that is mounted.
     """
     # ### A model
     # The classic transformer, trained as on [its own

@@ -65,8 +65,8 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     r"""
     ## Try it
 
-    Less than half a minute on two cores, and no GPU is used. There are 300 steps here, and 200 in
-    the table below.
+    Less than half a minute on two cores. No GPU is used, and nothing is kept in a file. There are
+    300 steps here, and 200 in the table below.
     """
     # ### The start
     # Fifty solved questions and 60 steps. The model's [run](../training/run.py) keeps the

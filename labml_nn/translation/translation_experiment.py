@@ -172,8 +172,8 @@ def notebook(steps: int = 500, seed: int = 1, keep_in: str = "") -> None:
     r"""
     ## Try it
 
-    Three models of 500 steps. `keep_in` is a folder to keep them in, on your Drive if that is
-    mounted.
+    Three models of 500 steps, as many as for the shares on this page. `keep_in` is a folder to keep
+    them in, on your Drive if that is mounted.
     """
     # ### The pairs
     # The first of the held-out days, in all its forms. We measure on 200 days.

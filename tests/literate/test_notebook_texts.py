@@ -1,5 +1,6 @@
 r"""What a notebook says is there: nothing points at a picture or a table that only the page has."""
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -124,6 +125,24 @@ def test_what_a_notebook_says_can_be_read_and_is_there(path: Path) -> None:
     assert not [
         one for one in cells if re.search(r"(?i)\bbeside (the|this) (line|code)", said(one))
     ]
+
+
+def test_a_form_with_steps_says_what_so_many_steps_reach() -> None:
+    ends = {
+        path.relative_to(ROOT).as_posix(): one
+        for path in sorted((ROOT / "labml_nn").rglob("*.py"))
+        for one in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(one, ast.FunctionDef) and one.name == "notebook"
+    }
+    asked = {
+        name: ast.get_docstring(one) or ""
+        for name, one in ends.items()
+        if "steps" in [argument.arg for argument in one.args.args]
+    }
+    assert len(asked) >= 18
+    # A number of a record, or whether the numbers of the page are those of as many steps.
+    says = re.compile(r"\(\S*results/|\bon\s+this\s+page|\btable\s+below")
+    assert [name for name, note in asked.items() if not says.search(note)] == []
 
 
 def test_notebooks_are_small() -> None:

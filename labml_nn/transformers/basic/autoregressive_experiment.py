@@ -111,11 +111,13 @@ def notebook(
     r"""
     ## Try it
 
-    On a CPU the small model trains for 1,000 steps. On a GPU a larger one trains for 2,000, and
-    reaches a loss of about [1.50](../../../results/gpu.json#tables.parts.the%20experiment.loss); 0
-    `steps` means these. `keep_in` is a folder to keep the model in, on your Drive if that is
-    mounted: after a break, the notebook goes on from it. A GPU from 2020 or later multiplies in
-    [16 bits](../../training/mixed_step.py). An older one, such as Colab's T4, does so if you set
+    On a CPU the small model trains for 1,000 steps, and reaches a loss of about
+    [1.85](../../../results/without.json#tables.without.The%20whole%20model.loss). On a GPU a larger
+    one trains for 2,000, and reaches about
+    [1.50](../../../results/gpu.json#tables.parts.the%20experiment.loss). With 0 `steps` the device
+    decides. `keep_in` is a folder to keep the model in, on your Drive if that is mounted: after a
+    break, the notebook goes on from it. A GPU from 2020 or later multiplies in [16
+    bits](../../training/mixed_step.py). An older one, such as Colab's T4, does so if you set
     `float16`, which we haven't tried on a GPU yet.
     """
     # ### The text
