@@ -104,8 +104,8 @@ def notebook(
     # At eight bits the three are alike.
     import matplotlib.pyplot as plt
 
-    # A line for each way of rounding.
     for name, values in losses.items():
+        # A line for each way of rounding.
         plt.plot(bits, values, marker="o", label=name)
     plt.xlabel("bits of a weight, without its scale")
     plt.ylabel("validation loss")

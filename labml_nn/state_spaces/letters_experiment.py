@@ -167,9 +167,8 @@ def notebook(steps: int = 400, seed: int = 1, keep_in: str = "") -> None:
     # With fixed weights it falls more slowly. It is still falling at the end, far above the others.
     import matplotlib.pyplot as plt
 
-    # All are trained for as many steps.
     for name, run in runs.items():
-        # One line for each layer.
+        # One line for each layer. All are trained for as many steps.
         plt.plot(run.losses, label=name)
     plt.xlabel("step")
     plt.ylabel("loss")

@@ -127,6 +127,21 @@ def test_what_a_notebook_says_can_be_read_and_is_there(path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.relative_to(FOLDER).as_posix())
+def test_an_import_has_no_cell_of_its_own_in_the_middle_of_what_it_is_for(path: Path) -> None:
+    shown = [
+        cell["source"]
+        for cell in cells_of(path)
+        if cell["cell_type"] == "code" and "jupyter" not in cell["metadata"]
+    ]
+    # The first one has the imports of all that follows.
+    assert [one for one in shown[1:] if imports_alone(one)] == []
+
+
+def imports_alone(code: str) -> bool:
+    return all(isinstance(one, ast.Import | ast.ImportFrom) for one in ast.parse(code).body)
+
+
 def test_a_form_with_steps_says_what_so_many_steps_reach() -> None:
     ends = {
         path.relative_to(ROOT).as_posix(): one
