@@ -165,8 +165,8 @@ def notebook(steps: int = 800, seed: int = 1, keep_in: str = "") -> None:
     how = {"gradients": pair_gradients, "name": "pairs", "keep_in": keep_in}
     naming = Run(namer, pairs.at, [adamw(namer)], **how)
 
-    # After training: which of all 110 captions is nearest? For those of training, and for the
-    # twelve others.
+    # After its training, which of all 110 captions is nearest to each image? We count the right
+    # answers for the captions of the training, and for the twelve that were kept from it.
     naming.train(steps)
     scenes, numbers = pairs.held_out()
     with torch.no_grad():
@@ -185,7 +185,7 @@ def notebook(steps: int = 800, seed: int = 1, keep_in: str = "") -> None:
     plt.show()
 
     # ### Images for words
-    # The five of 2,200 images that are nearest to words that were in no training batch.
+    # One of the twelve captions stands above the five of 2,200 images that are nearest to it.
     _, axes = plt.subplots(1, 5)
     for column, place in enumerate(logits[:, 77].topk(5).indices.tolist()):
         axes[column].imshow(scenes[place].tolist(), cmap="gray_r")
@@ -207,8 +207,8 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     [27](../../results/images.json#values.seconds) seconds of one core.
 
     Does the second one know left from right? The captions “a three and a seven” and “a seven and a
-    three” have the same letters. Of the images with two different digits, it gives
-    [0.001](../../results/images.json#values.swapped) the caption with the digits swapped.
+    three” have the same letters. It gives [0.001](../../results/images.json#values.swapped) of the
+    images with two different digits the caption with the digits swapped.
 
     ### Exercises
 
