@@ -14,7 +14,7 @@ measures them, and writes for each page what it found:
 
 `cores` are minutes on two cores, `gpu` those on a Tesla T4, and `memory` is what of its memory the
 notebook uses at a time, in GiB. A notebook that does not ask for a GPU has no `gpu`. With
-`timed = true` the minutes are those of a run, and no count.
+`timed = true` the minutes on two cores are those of a run, and no count.
 """
 
 import tomllib
@@ -45,11 +45,15 @@ def said(settings: Settings, path: str, packages: Collection[str]) -> str:
 
 def _times(counted: Mapping[str, float]) -> str:
     text = f"Takes about {_minutes(counted['cores'])} on two cores"
+    if counted.get("timed"):
+        text += ", by a timed run"
     if "gpu" in counted:
         memory = f"{counted['memory']:.1f} GiB of its memory"
         text += f", or {_minutes(counted['gpu'])} on a Tesla T4 with {memory}"
-    source = "by a timed run" if counted.get("timed") else "by a count of the operations"
-    return f"{text}, {source}."
+    if "gpu" in counted or not counted.get("timed"):
+        text += ", by a count of the operations"
+    where = " In Colab, choose one under Runtime, Change runtime type." if "gpu" in counted else ""
+    return f"{text}.{where}"
 
 
 def _minutes(number: float) -> str:
