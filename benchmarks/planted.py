@@ -21,13 +21,11 @@ from pathlib import Path
 from benchmarks.record import ROOT, code_of
 from benchmarks.verify import compared, difference, not_run, small_result
 from literate.results import files
+from literate.settings import load
 
 FEED_FORWARD = "labml_nn/transformers/feed_forward.py"
 ATTENTION = "labml_nn/transformers/mha.py"
 DATA = "labml_nn/training/data.py"
-# What a copy has.
-FOLDERS = ("benchmarks", "browser_torch", "labml_nn", "literate", "page_runner", "tests")
-
 Edit = Callable[[str], str]
 
 
@@ -93,7 +91,7 @@ def main() -> int:
     misses = needless = 0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for one in FOLDERS:
+        for one in load(ROOT).experiments["packages"]:
             shutil.copytree(ROOT / one, copy / one, ignore=shutil.ignore_patterns("__pycache__"))
         for one in ("pyproject.toml", "results"):
             (copy / one).symlink_to(ROOT / one)
