@@ -91,10 +91,12 @@ def main() -> int:
     misses = needless = 0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for one in load(ROOT).experiments["packages"]:
+        packages = load(ROOT).experiments["packages"]
+        for one in packages:
             shutil.copytree(ROOT / one, copy / one, ignore=shutil.ignore_patterns("__pycache__"))
-        for one in ("pyproject.toml", "results"):
-            (copy / one).symlink_to(ROOT / one)
+        for one in ROOT.iterdir():
+            if one.name not in packages and not one.name.startswith("."):
+                (copy / one.name).symlink_to(one)
         for what, (path, edit) in CHANGES.items():
             text = (ROOT / path).read_text(encoding="utf-8")
             (copy / path).write_text(edit(text), encoding="utf-8")
