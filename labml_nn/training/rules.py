@@ -73,8 +73,8 @@ def broken_rules(
 
     broken = []
 
-    # With a share of 1.1 for each token all losses would be lower by $\ln 1.1$, for nothing.
-    # Negative numbers could make up for too large ones, so they are refused, too.
+    # If the shares summed to 1.1, all losses would be lower by $\ln 1.1$, for nothing. Negative
+    # numbers could make up for too large ones, so they are refused, too.
     sums = probabilities.sum(dim=1)
     if (probabilities < 0).any() or not torch.allclose(sums, torch.ones_like(sums), atol=NEAR):
         broken.append(f"it sums to one: one of the sums is {sums[(sums - 1).abs().argmax()]:.3f}")
@@ -147,10 +147,11 @@ def example(n_tokens: int = 13, n_vocab: int = 7) -> dict[str, list[str]]:
         - [ ] It is causal.
             - Each of the ten measurements is causal, and the best one is, too.
         - [ ] One pass from left to right.
-            - Each of them reads the text once, and what it hands in depends on no end.
+            - Each of them reads the text once, and no prediction depends on where the text ends.
         - [x] None of the four, and the loss is still a little too low.
-            - Yes. Which rate is best was learned from the whole text. No test from outside can see
-              that: choose it on another text, or while you read.
+            - Yes. Which rate is best was learned from the whole text, before the measurement that
+              you hand in. No test of that one can see it: choose the rate on another text, or while
+              you read.
 
     ??? question "Why are distributions handed in, and not losses?"
         A loss is about the token that came. Whether the others have their share can't be seen in
