@@ -51,10 +51,10 @@ class Together:
     r"""
     ## Several optimizers as one
 
-    The scaler looks for infinite gradients in one optimizer at a time, passes over that one, and
-    steps the next. But clipping has divided the gradients of *all* by their length together. If
-    that is infinite, they are zero; if it is NaN, so are they, and then all weights. As one
-    optimizer, they make a step together or none.
+    The scaler looks for infinite and NaN gradients in each optimizer by itself: it passes over one
+    that has them, and steps the others. But [clipping](loop.py#clip_gradients) has divided *all*
+    gradients by their length together, and a single NaN makes that NaN. The others would step with
+    it, and their weights would be lost. As one optimizer, they make a step together or none.
     """
 
     def __init__(self, optimizers: Sequence[torch.optim.Optimizer]) -> None:
