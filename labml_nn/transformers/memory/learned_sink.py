@@ -11,8 +11,8 @@ paper:
 
 A head looks for something, and finds it in none of three tokens: their scores are 0, 0 and 0. The
 weights of a softmax sum to one, so each token gets 1/3 all the same, and the head returns a mix of
-values that nobody asked for. Trained models put such weight on the first token instead, an
-[attention sink](attention_sinks.py), and go wrong when a [window](sliding_window.py) hides it.
+values that nobody asked for. A trained model often puts such weight on the first token instead, an
+[attention sink](attention_sinks.py), and goes wrong when a [window](sliding_window.py) hides it.
 
 Give each head a score of its own that takes part in the softmax and belongs to no token:
 
@@ -24,7 +24,9 @@ Give each head a score of its own that takes part in the softmax and belongs to 
 | 0, 0, 10 | 5 | 0, 0, 0.993 | 0.007 |
 
 The sink has no value, so what it gets goes nowhere. With a sink of 5 the head is silent, until a
-token scores higher. Head $h$ learns its own score $s_h$:
+token scores higher, or very many score 0: against 148 of them, about $e^5$, the sink has half the
+weight. Head $h$ learns its own score $s_h$. For query $i$ and key $j$ of sequence $b$, the score
+$S$ becomes the weight
 
 $$
 A_{ijbh} = \frac{e^{S_{ijbh}}}{e^{s_h} + \sum_k e^{S_{ikbh}}}
@@ -105,7 +107,7 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    Without a window: a head may then be silent, and that is all.
+    In the place of attention, without a window.
     """
     return {"self_attn": lambda: LearnedSinkAttention(heads, d_model, dropout_prob)}
 
@@ -151,7 +153,7 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 11
         Ordinary attention: $e^{s_h}$ is 0.
 
     ??? question "How many parameters does the sink add?"
-        One for each head of each layer: 16 in the small transformer, of 810,306.
+        One for each head of each layer: 16 in the small transformer, which has 810,306 without.
 
     ??? question "Give the sink a value that is learned, too. What would it be for?"
         A head that finds nothing could then say something of its own, which is the same each time.

@@ -27,7 +27,7 @@ $j$, of width $d_k = 2$. Their distance has $r_{i-j} = (0, 1)$, and the head has
 * $r_{i-j} = W_R \, PE_{i-j}$ takes the place of the position of the key: sines of the distance,
   with a projection of their own. They can be computed for any distance.
 * $u$ and $v$ take the place of the position of the query, one of each for each head. They don't
-  depend on $i$. $u$ says which keys are worth seeing anyway, and $v$ which distances are.
+  depend on $i$. $u$ can say which keys are worth seeing anyway, and $v$ which distances are.
 
 A model that was trained on 64 characters reads 512 with a loss of
 [2.785](../../../results/extrapolation.json#tables.losses.sines.at512) if it has sines of the

@@ -59,8 +59,8 @@ class GatedAttention(MultiHeadAttention):
         """
         super().__init__(heads, d_model, dropout_prob, bias)
 
-        # A gate for each feature of each head. Fresh weights are small, so that gates start near
-        # $\sigma(0) = 0.5$: half open.
+        # A gate for each feature of each head. Fresh weights are small, so that gates start around
+        # $\sigma(0) = 0.5$: two of three are between 0.36 and 0.64, for normalised tokens.
         self.gate = nn.Linear(d_model, d_model, bias=bias)
 
         # The gate belongs *before* the output layer. So the inherited `forward` gets a layer that
@@ -79,9 +79,7 @@ class GatedAttention(MultiHeadAttention):
         # have no part in.
         heads = super().forward(query=query, key=key, value=value, mask=mask)
 
-        # The gates are made of the token as it came in, as in the paper. Made of its query, they
-        # could be the same: one matrix after another is one matrix, and that of the queries is
-        # square.
+        # The gates are made of the token as it came in, as in the paper.
         gate = torch.sigmoid(self.gate(query))
 
         # After the output layer, features of different heads would be mixed already, and a token
@@ -139,9 +137,10 @@ def example(
     ### Other places for a gate
 
     The paper compares gates in five places, in some thirty forms, and finds this one best: after
-    the average of the values, with a sigmoid, each feature of each head on its own. Its model has
-    grouped keys, normalised queries and keys, and rotary positions as well, which are left out
-    here. So is the small form with one gate for each head, which is nearly as good there.
+    the average of the values, with a sigmoid, each feature of each head on its own. Its published
+    models are built like Qwen3, and have grouped keys, normalised queries and keys, and rotary
+    positions as well, which are left out here. So is the small form with one gate for each head,
+    which is nearly as good there.
 
     ### Exercises
 
