@@ -124,9 +124,10 @@ def example(
     seeds](../../../results/families.json#figures.losses)
 
     We have no failure that this gate mends. The [lookup task](../memory/attention_sinks.py#lookups)
-    is none: in a model of one layer the gates are made of the question alone, and the same question
-    has an answer in one text and none in another, so they can't tell when to refuse. What a network
-    without gates fails at is shown for [SwiGLU](../swiglu.py#example): it can't multiply.
+    is none: in a model of one layer the gates are made of the question and its position alone. The
+    same question in the same place has an answer in one text and none in another, so they can't
+    tell when to refuse. What a network without gates fails at is shown for
+    [SwiGLU](../swiglu.py#example): it can't multiply.
 
     ### The gate's second use
 
