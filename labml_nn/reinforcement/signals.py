@@ -1,7 +1,7 @@
 r"""
 ---
 title: What to Watch in Training with Rewards
-summary: Six numbers of each step, and the mistake that each of them has shown.
+summary: Six numbers of each step, and what they show when a training goes wrong.
 know: grpo.py
 terms:
   entropy: How unsure a model is of the next token; zero if one token has all probability.
@@ -11,8 +11,8 @@ terms:
 Is a training with rewards going well? The loss doesn't tell. Four answers with the rewards 1, 0, 0
 and 0 have the [advantages](grpo.py) 1.73, −0.58, −0.58 and −0.58, which sum to zero; so do those of
 any other group. In the first step with new answers the loss is zero, up to the distance to the
-reference, whatever was drawn. The reward tells little more: if the check has [a
-hole](verifier.py), the reward goes to nearly 1, and fewer answers are right than before.
+reference, whatever was drawn. The reward can mislead: if the check has [a hole](verifier.py), it
+goes to nearly 1, and fewer answers are right than before.
 
 Other numbers of the same step tell more, and cost next to nothing:
 
@@ -20,7 +20,8 @@ Other numbers of the same step tell more, and cost next to nothing:
   [5.85](../../results/grpo.json#tables.training.Only%20the%20order%20is%20checked.length) tokens in
   the end. A right one has 7, so the length shows the hole.
 * *Silent groups*, whose answers all have the same reward, so that nothing is learned from them.
-* The *entropy*: how unsure the model is of the next token. At 0 all answers are the same.
+* The *entropy*: how unsure the model is of the next token. At 0 all answers to a question are
+  the same.
 
 **In:** log-probabilities of drawn tokens, `[n_tokens, n_questions * n_answers]`, and a reward for
 each answer. **Out:** six numbers.
@@ -52,7 +53,8 @@ def signals(
     # nobody has meant it to.
     length = mask.sum(dim=0).float().mean()
 
-    # A group is silent if all its rewards are equal: all advantages are zero then.
+    # A group is silent if all its rewards are equal. Their mean is subtracted in GRPO, so all its
+    # advantages are zero then.
     silent = (rewards.std(dim=1) == 0).float().mean()
 
     # A drawn token of probability $p$ has $-\ln p$. Likely tokens are drawn more often, so the mean
@@ -69,7 +71,7 @@ def signals(
     beyond = (ratio - 1).abs() > clip
     clipped = beyond[mask].float().mean()
 
-    # Plain numbers: a tensor would keep its gradient, and with it all that it was made of.
+    # Plain numbers: a tensor with a gradient would keep all that it was computed from.
     found = {"reward": reward, "length": length, "silent": silent}
     found |= {"entropy": entropy, "kl": kl, "clipped": clipped}
     return {name: number.item() for name, number in found.items()}
@@ -102,7 +104,10 @@ def example(
     2.48$ is the most that twelve tokens can have.
 
     One curve falls almost to zero within 60 steps: with rewards of 1 and 2, and without the group's
-    mean. Its answers have shrunk to their end, and there is nothing left to be unsure of.
+    mean. Its answers have shrunk to their end, and there is nothing left to be unsure of. Then the
+    distance to the reference pulls it up a little, to
+    [0.172](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.entropy).
+    In a try with $\beta = 0$ it stays down.
 
     [Entropy, in nats a token](../../results/grpo.json#figures.entropy)
 
@@ -124,8 +129,8 @@ def example(
     answer is made likelier there, and the mean over its tokens favours short ones: the model
     forgets sorting, and writes
     [1.03](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.length)
-    tokens, of which one is the end. Divide by a fixed length instead (`fixed_length`), and the
-    answers keep their length, and the entropy stays.
+    tokens, of which one is the end. Divide by a fixed length instead (`fixed_length`): in a try with
+    one seed, the answers keep their length, and the model learns to sort better.
 
     [KL to the start, in nats a token](../../results/grpo.json#figures.kl)
 
@@ -141,14 +146,15 @@ def example(
     ### What did not help here
 
     The curve of the reward, in training with a hole in the check. It is [the best of
-    all](verifier.py#example). Left out is what needs a second set of questions: how many answers
-    are right by a check that isn't rewarded. If you can have one, watch that.
+    all](verifier.py#example). Left out is what needs a second check, one that isn't rewarded: how
+    many answers are right by it. If you can have one, watch that.
 
     ### Exercises
 
     ??? question "All groups are silent, and the entropy is 0.01. What has happened?"
         - [ ] The questions are too hard.
-            - Then the answers would differ, and all be wrong: the entropy would be high.
+            - That makes all groups silent, too, but it doesn't make the answers alike. The entropy
+              says that they are.
         - [x] The model gives the same answer each time, right or wrong.
             - Yes. Nothing is left to compare, so nothing more is learned.
         - [ ] The learning rate is zero.
