@@ -11,18 +11,27 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from torch import (
+    _arranging,
+    _asking,
+    _differences,
     _elementwise,
+    _formulas,
     _gamma,
     _indexing,
     _joining,
     _making,
+    _matrices,
+    _pairs,
     _products,
     _random,
     _reductions,
+    _scattering,
     _sorting,
+    _statistics,
     _views,
 )
 from torch._absent import absent
+from torch._autocast import Precision
 from torch._dtypes import (
     bfloat16,
     bool_,
@@ -80,6 +89,14 @@ _OF_MODULES = (
     _sorting,
     _products,
     _random,
+    _formulas,
+    _pairs,
+    _differences,
+    _statistics,
+    _matrices,
+    _arranging,
+    _scattering,
+    _asking,
 )
 _NOT_HERE = {
     "trigamma",
@@ -92,6 +109,8 @@ _NOT_HERE = {
     "cast",
     "gelu",
     "linear",
+    "need_tensor",
+    "to_operand",
 }
 
 
@@ -128,8 +147,11 @@ def _from_method(name: str) -> Callable[..., Any]:
 
 for _name in (
     "acos_ asin_ ceil_ clamp_ cos_ exp2_ expm1_ fill_ floor_ log_ log1p_ log2_ reciprocal_ "
-    "round_ rsqrt_ sigmoid_ sin_ sqrt_ square_ tan_ tanh_ trunc_ "
-    "abs_ add_ sub_ mul_ div_ relu_ exp_ numel clone is_complex is_floating_point detach neg_ zero_"
+    "round_ rsqrt_ sigmoid_ sin_ sqrt_ square_ tan_ tanh_ trunc_ abs_ add_ sub_ mul_ div_ relu_ "
+    "exp_ numel clone is_complex is_floating_point detach neg_ zero_ acosh_ addmv_ arccos_ "
+    "arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asinh_ atan_ atanh_ clamp_max_ "
+    "clamp_min_ clip_ cosh_ deg2rad_ erf_ erfc_ fix_ frac_ gcd_ index_put_ lcm_ ldexp_ log10_ "
+    "logit_ nan_to_num_ negative_ rad2deg_ resize_as_ sinc_ sinh_ xlogy_ "
 ).split():
     if hasattr(Tensor, _name) and _name not in globals():
         globals()[_name] = _from_method(_name)
@@ -137,6 +159,7 @@ for _name in (
 # Names that hide those of Python come last.
 float, double, half, long, int, short, bool = float32, float64, float16, int64, int32, int16, bool_
 cfloat, cdouble = complex64, complex128
+newaxis = None
 strided, contiguous_format, preserve_format, channels_last = "torch.strided", 0, 1, 2
 
 __version__ = "2.13.0+browser"
@@ -146,11 +169,6 @@ version = SimpleNamespace(__version__=__version__, cuda=None, hip=None, git_vers
 def is_tensor(obj: Any) -> Any:
     r"""Whether it is a tensor."""
     return isinstance(obj, Tensor)
-
-
-def is_nonzero(input: Tensor) -> Any:
-    r"""Whether the only number is other than 0."""
-    return not not input
 
 
 def can_cast(from_: dtype, to: dtype) -> Any:
@@ -169,6 +187,8 @@ def _typed(d: dtype) -> Callable[..., Tensor]:
 
 FloatTensor, DoubleTensor, LongTensor = _typed(float32), _typed(float64), _typed(int64)
 BoolTensor, IntTensor = _typed(bool_), _typed(int32)
+ByteTensor, CharTensor, ShortTensor = _typed(uint8), _typed(int8), _typed(int16)
+HalfTensor, BFloat16Tensor = _typed(float16), _typed(bfloat16)
 
 
 def _check(cond: Any, message: Any = None) -> None:
@@ -200,8 +220,21 @@ def get_num_threads() -> Any:
     return 1
 
 
+get_num_interop_threads = get_num_threads
+
+
 def set_float32_matmul_precision(precision: str) -> None:
     r"""Single precision is single precision here."""
+
+
+def get_float32_matmul_precision() -> Any:
+    r"""Single precision is single precision here."""
+    return "highest"
+
+
+def is_autocast_enabled(device_type: str = "cpu") -> Any:
+    r"""Whether matrix products have factors of 16 bits at present."""
+    return Precision.dtype is not None
 
 
 def use_deterministic_algorithms(mode: Any, *, warn_only: Any = False) -> None:
@@ -227,10 +260,12 @@ from torch import (
     testing,
     utils,
 )
-from torch.amp import autocast
+from torch.amp import GradScaler, autocast
 from torch.linalg import cholesky, cholesky_inverse
+from torch.nn import _of_torch
 from torch.serialization import load, save
 
+globals().update(_of_torch.FUNCTIONS)
 inverse, det, svd = linalg.inv, linalg.det, linalg.svd_of_torch
 
 _INSTEAD = {

@@ -67,7 +67,7 @@ def _tensors(*operands: Any) -> list[Tensor]:
     return [one for one in operands if isinstance(one, Tensor)]
 
 
-def _to_operand(gradient: Tensor, shape: Shape, d: Any) -> Tensor:
+def to_operand(gradient: Tensor, shape: Shape, d: Any) -> Tensor:
     r"""The gradient in the shape and the type of the operand."""
     gradient = fit_gradient(gradient, shape)
     if gradient.dtype.kind == COMPLEX and d.kind != COMPLEX:
@@ -93,7 +93,7 @@ def add(input: Any, other: Any, *, alpha: Number = 1) -> Tensor:
     kinds = [(one.shape, one.dtype, one.requires_grad) for one in operands]
 
     def backward(gradient: Tensor) -> list[Tensor | None]:
-        return [_to_operand(gradient, shape, d) if needed else None for shape, d, needed in kinds]
+        return [to_operand(gradient, shape, d) if needed else None for shape, d, needed in kinds]
 
     return record(result, operands, backward, "Add")
 
@@ -127,7 +127,7 @@ def sub(input: Any, other: Any, *, alpha: Number = 1) -> Tensor:
         gradients: list[Tensor | None] = []
         for place, (shape, d, needed) in enumerate(shapes):
             negative = place == 1 or not first
-            part = _to_operand(gradient, shape, d) if needed else None
+            part = to_operand(gradient, shape, d) if needed else None
             gradients.append(-part if negative and part is not None else part)
         return gradients
 
@@ -151,7 +151,7 @@ def mul(input: Any, other: Any) -> Tensor:
         return record(
             result,
             (input,),
-            lambda gradient: (_to_operand(gradient * conjugated(other), shape, d),),
+            lambda gradient: (to_operand(gradient * conjugated(other), shape, d),),
             "Mul",
             (NUMBER,),
         )
@@ -161,9 +161,9 @@ def mul(input: Any, other: Any) -> Tensor:
     def backward(gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
         of_a = of_b = None
         if need_a:
-            of_a = _to_operand(gradient * conjugated(b), a.shape, a.dtype)
+            of_a = to_operand(gradient * conjugated(b), a.shape, a.dtype)
         if need_b:
-            of_b = _to_operand(gradient * conjugated(a), b.shape, b.dtype)
+            of_b = to_operand(gradient * conjugated(a), b.shape, b.dtype)
         return of_a, of_b
 
     saved = [*((b,) if need_a else ()), *((a,) if need_b else ())]
@@ -201,13 +201,13 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     def backward(gradient: Tensor) -> list[Tensor | None]:
         gradients: list[Tensor | None] = []
         if isinstance(a, Tensor):
-            part = _to_operand(gradient / conjugated(b), a.shape, a.dtype) if need_a else None
+            part = to_operand(gradient / conjugated(b), a.shape, a.dtype) if need_a else None
             gradients.append(part)
         if isinstance(b, Tensor):
             part = None
             if need_b:
                 part = -gradient * conjugated((a / b) / b)
-                part = _to_operand(part, b.shape, b.dtype)
+                part = to_operand(part, b.shape, b.dtype)
             gradients.append(part)
         return gradients
 
@@ -253,7 +253,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
         return record_result(
             result,
             (b,),
-            lambda gradient, y: (_to_operand(gradient * y * logarithm, b.shape, b.dtype),),
+            lambda gradient, y: (to_operand(gradient * y * logarithm, b.shape, b.dtype),),
             "Pow",
         )
 
@@ -261,10 +261,10 @@ def pow(input: Any, exponent: Any) -> Tensor:
         of_a = of_b = None
         if a.requires_grad:
             slope = where(b == 0, 0.0, b * a ** (b - 1))
-            of_a = _to_operand(gradient * slope, a.shape, a.dtype)
+            of_a = to_operand(gradient * slope, a.shape, a.dtype)
         if b.requires_grad:
             slope = where((a == 0) & (b >= 0), 0.0, y * a.log())
-            of_b = _to_operand(gradient * slope, b.shape, b.dtype)
+            of_b = to_operand(gradient * slope, b.shape, b.dtype)
         return of_a, of_b
 
     return record_result(result, (a, b), backward, "Pow", (a, b))
@@ -283,11 +283,6 @@ def _power_of_number(base: Tensor, exponent: Number) -> Tensor:
     return binary(Binary.POWER, base, exponent)
 
 
-def float_power(input: Any, exponent: Any) -> Tensor:
-    r"""`input ** exponent` in double precision."""
-    return pow(input.double(), exponent)
-
-
 def _extreme(operation: Binary, name: str) -> Callable[[Tensor, Tensor], Tensor]:
     def choose(input: Tensor, other: Tensor) -> Tensor:
         for place, one in (("input", input), ("other", other)):
@@ -304,8 +299,8 @@ def _extreme(operation: Binary, name: str) -> Callable[[Tensor, Tensor], Tensor]
             half = cast(binary(Binary.EQUAL, input, other), d) * 0.5
             share = cast(binary(wins, input, other), d) + half
             return (
-                _to_operand(gradient * share, input.shape, input.dtype),
-                _to_operand(gradient * (1 - share), other.shape, other.dtype),
+                to_operand(gradient * share, input.shape, input.dtype),
+                to_operand(gradient * (1 - share), other.shape, other.dtype),
             )
 
         return record(result, (input, other), backward, name.capitalize(), (input, other))
@@ -315,10 +310,9 @@ def _extreme(operation: Binary, name: str) -> Callable[[Tensor, Tensor], Tensor]
 
 
 maximum, minimum = _extreme(Binary.MAXIMUM, "maximum"), _extreme(Binary.MINIMUM, "minimum")
-fmax, fmin = maximum, minimum
 
 
-def _need_tensor(name: str, one: Any) -> None:
+def need_tensor(name: str, one: Any) -> None:
     if not isinstance(one, Tensor):
         raise TypeError(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(one).__name__}"
@@ -331,7 +325,7 @@ def _of_input(
     r"""A function whose derivative is computed from its argument."""
 
     def function(input: Tensor) -> Tensor:
-        _need_tensor(name, input)
+        need_tensor(name, input)
         result = unary(operation, input)
         return record(
             result,
@@ -351,7 +345,7 @@ def _of_result(
     r"""A function whose derivative is computed from its result."""
 
     def function(input: Tensor) -> Tensor:
-        _need_tensor(name, input)
+        need_tensor(name, input)
         result = unary(operation, input)
         return record_result(
             result,
@@ -368,7 +362,7 @@ def _constant(name: str, operation: Unary) -> Callable[[Tensor], Tensor]:
     r"""A function that is flat wherever it has a derivative."""
 
     def function(input: Tensor) -> Tensor:
-        _need_tensor(name, input)
+        need_tensor(name, input)
         if input.dtype.kind < FLOATING and operation != Unary.SIGN:
             return alias_of(input).clone()
         shape = input.shape
@@ -416,7 +410,7 @@ def square(input: Tensor) -> Tensor:
 @method
 def relu(input: Tensor) -> Tensor:
     r"""Zero in place of negative numbers."""
-    _need_tensor("relu", input)
+    need_tensor("relu", input)
     if input.dtype is bool_:
         raise RuntimeError("Boolean inputs not supported for relu")
     return _relu(input) if input.dtype.kind >= FLOATING else clamp(input, min=0)
@@ -425,7 +419,7 @@ def relu(input: Tensor) -> Tensor:
 @method
 def neg(input: Tensor) -> Tensor:
     r"""`-input`."""
-    _need_tensor("neg", input)
+    need_tensor("neg", input)
     if input.dtype is bool_:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
@@ -454,7 +448,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 @method
 def abs(input: Tensor) -> Tensor:
     r"""The size of each element."""
-    _need_tensor("abs", input)
+    need_tensor("abs", input)
     if input.dtype.kind == COMPLEX:
         parts = view_as_real(input)
         return parts.square().sum(-1).sqrt()
@@ -547,7 +541,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
 
 def _test(name: str, operation: Unary) -> Callable[[Tensor], Tensor]:
     def function(input: Tensor) -> Tensor:
-        _need_tensor(name, input)
+        need_tensor(name, input)
         if input.dtype.kind < FLOATING and operation != Unary.NOT:
             return filled(input.shape, operation == Unary.IS_FINITE, bool_)
         return unary(operation, input)
@@ -700,10 +694,10 @@ def _record_remainder(result: Tensor, a: Any, b: Any, mode: str, name: str) -> T
     def backward(gradient: Tensor) -> list[Tensor | None]:
         parts = []
         if isinstance(a, Tensor):
-            parts.append(_to_operand(gradient, a.shape, a.dtype))
+            parts.append(to_operand(gradient, a.shape, a.dtype))
         if isinstance(b, Tensor):
             part = -gradient * div(a, b, rounding_mode=mode) if b.requires_grad else None
-            parts.append(None if part is None else _to_operand(part, b.shape, b.dtype))
+            parts.append(None if part is None else to_operand(part, b.shape, b.dtype))
         return parts
 
     operands = _tensors(a, b)
@@ -720,8 +714,8 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
     def backward(gradient: Tensor) -> tuple[Tensor, Tensor]:
         scaled = gradient / (input * input + other * other)
         return (
-            _to_operand(scaled * other, input.shape, input.dtype),
-            _to_operand(-scaled * input, other.shape, other.dtype),
+            to_operand(scaled * other, input.shape, input.dtype),
+            to_operand(-scaled * input, other.shape, other.dtype),
         )
 
     result = binary(Binary.ARC_TANGENT_2, input, other)
@@ -732,7 +726,7 @@ def _arc(name: str, sign: int) -> Callable[[Tensor], Tensor]:
     r"""The angle whose sine or cosine is the input, from both coordinates of its point."""
 
     def function(input: Tensor) -> Tensor:
-        _need_tensor(name, input)
+        need_tensor(name, input)
         own = alias_of(input)
         if own.dtype.kind < FLOATING:
             own = cast(own, Default.dtype)
@@ -779,8 +773,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     def backward(gradient: Tensor) -> tuple[Tensor, Tensor]:
         zero = scalar(0, gradient.dtype)
         return (
-            _to_operand(where(condition, gradient, zero), a.shape, a.dtype),
-            _to_operand(where(condition, zero, gradient), b.shape, b.dtype),
+            to_operand(where(condition, gradient, zero), a.shape, a.dtype),
+            to_operand(where(condition, zero, gradient), b.shape, b.dtype),
         )
 
     return record(result, (a, b), backward, "Where", (condition,))
@@ -863,7 +857,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         if max is not None:
             kept = kept & (alias_of(input) <= max)
         zero = scalar(0, gradient.dtype)
-        parts = [_to_operand(where(kept, gradient, zero), shape, d)]
+        parts = [to_operand(where(kept, gradient, zero), shape, d)]
         for limit, beyond in ((min, Binary.LESS), (max, Binary.GREATER)):
             if isinstance(limit, Tensor):
                 hit = binary(beyond, alias_of(input), limit)
@@ -873,7 +867,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
                 if beyond == Binary.GREATER and min is not None:
                     hit = hit | binary(Binary.LESS, limit, min)
                 part = where(hit, gradient, zero)
-                parts.append(_to_operand(part, limit.shape, limit.dtype))
+                parts.append(to_operand(part, limit.shape, limit.dtype))
         return tuple(parts)
 
     limits = _tensors(min, max)
@@ -886,14 +880,14 @@ clip = clamp
 @method
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     r"""Not below `min`."""
-    _need_tensor("clamp_min", input)
+    need_tensor("clamp_min", input)
     return clamp(input, min=min)
 
 
 @method
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     r"""Not above `max`."""
-    _need_tensor("clamp_max", input)
+    need_tensor("clamp_max", input)
     return clamp(input, max=max)
 
 
@@ -1041,7 +1035,10 @@ for _name, _function in (
     ("clip", clamp),
     ("where", lambda self, condition, other: where(condition, self, other)),
     ("sgn", sign),
+    ("fix", trunc),
     ("rsub", rsub),
+    ("bitwise_left_shift", bitwise_left_shift),
+    ("bitwise_right_shift", bitwise_right_shift),
 ):
     method(_function, _name)
 multiply, divide, true_divide, subtract = mul, div, div, sub

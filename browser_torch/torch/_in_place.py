@@ -9,12 +9,16 @@ from torch._tape import Mode, check_in_place, overwrite
 from torch._tensor import Tensor
 
 _NAMES = """
-abs add addcdiv addcmul addmm baddbmm bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp
-clamp_max clamp_min clip cos cumprod cumsum div divide eq erf exp exp2 expm1 floor floor_divide
-fmod ge gt index_add index_copy index_fill index_put le lerp log log10 log1p log2 logical_and
-logical_not logical_or logical_xor lt masked_fill masked_scatter mul multiply nan_to_num ne neg
-negative pow reciprocal relu remainder round rsqrt scatter scatter_add sigmoid sign sin sqrt
-square sub subtract tan tanh tril triu true_divide trunc
+abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr arccos arccosh arcsin arcsinh
+arctan arctan2 arctanh asin asinh atan atan2 atanh baddbmm bitwise_and bitwise_left_shift
+bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil clamp clamp_max clamp_min clip
+copysign cos cosh cumprod cumsum deg2rad digamma div divide eq erf erfc erfinv exp exp2 expm1 fix
+floor floor_divide fmod frac gcd ge greater greater_equal gt heaviside hypot index_add
+index_copy index_fill index_put index_reduce lcm ldexp le lerp less less_equal lgamma log log10
+log1p log2 logical_and logical_not logical_or logical_xor logit lt masked_fill masked_scatter mul
+multiply nan_to_num ne neg negative not_equal pow put rad2deg reciprocal relu remainder renorm
+round rsqrt scatter scatter_add scatter_reduce sgn sigmoid sign sin sinc sinh sqrt square sub
+subtract tan tanh tril triu true_divide trunc xlogy
 """.split()
 
 
@@ -136,5 +140,5 @@ def _other_look(name: str) -> Callable[..., Tensor]:
     return change
 
 
-for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes"):
+for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims"):
     setattr(Tensor, f"{_name}_", _other_look(_name))

@@ -270,6 +270,18 @@ def full_like(
     return with_grad(_like(input, fill_value, dtype), requires_grad)
 
 
+def scalar_tensor(s: Any, **options: Any) -> Tensor:
+    r"""A number as a tensor, of the default type if none is named."""
+    return full((), s, **{"dtype": Default.dtype, **options})
+
+
+def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
+    r"""A new tensor with these strides; what PyTorch leaves as it was is 0 here."""
+    reach = 1 + sum((one - 1) * step for one, step in zip(size, stride, strict=True))
+    memory = zeros(max(0, reach) if math.prod(size) else 0, **options)
+    return view_of(memory, tuple(size), tuple(stride), 0)
+
+
 def arange(
     *args: Any,
     start: Any = None,
@@ -449,6 +461,7 @@ for _name, _make in (
     ("new_zeros", zeros),
     ("new_ones", ones),
     ("new_empty", empty),
+    ("new_empty_strided", empty_strided),
     ("new_full", full),
     ("new_tensor", tensor),
 ):
@@ -470,6 +483,7 @@ __all__ = [
     "complex",
     "empty",
     "empty_like",
+    "empty_strided",
     "eye",
     "from_file",
     "from_numpy",
@@ -481,6 +495,7 @@ __all__ = [
     "ones",
     "ones_like",
     "polar",
+    "scalar_tensor",
     "tensor",
     "tril_indices",
     "triu_indices",

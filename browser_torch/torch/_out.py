@@ -9,7 +9,13 @@ from torch._tape import Mode, check_in_place, no_grad
 from torch._tensor import Tensor, share_memory
 
 # What converts its result, if the type of `out` can hold it; all others want their own type.
-_CONVERT = ("torch._elementwise", "torch._joining", "torch._gamma")
+_CONVERT = (
+    "torch._elementwise",
+    "torch._formulas",
+    "torch._gamma",
+    "torch._joining",
+    "torch._pairs",
+)
 
 
 def with_out(function: Callable[..., Any]) -> Callable[..., Any]:

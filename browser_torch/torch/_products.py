@@ -148,13 +148,6 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return input.unsqueeze(1) * vec2
 
 
-def inner(input: Tensor, other: Tensor) -> Tensor:
-    r"""Products of the last axes."""
-    if not input.shape or not other.shape:
-        return input * other
-    return matmul(input, other.transpose(-2, -1)) if len(other.shape) > 1 else matmul(input, other)
-
-
 @method
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     r"""`beta * input + alpha * mat1 @ mat2`."""
@@ -173,13 +166,6 @@ def _scaled(tensor: Tensor, factor: Any) -> Tensor:
     if tensor.dtype.kind < FLOATING:
         factor = int(factor)
     return tensor if factor == 1 else tensor * factor
-
-
-def kron(input: Tensor, other: Tensor) -> Tensor:
-    r"""Each element of one matrix times the whole other one."""
-    a, b = input.shape, other.shape
-    out = input[:, None, :, None] * other[None, :, None, :]
-    return out.reshape(a[0] * b[0], a[1] * b[1])
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -457,11 +443,6 @@ def cdist(
     out = apart.norm(p, -1)
     # How many coordinates differ has the derivative 0.
     return out + apart.abs().clamp(max=0).sum(-1) if p == 0 else out
-
-
-def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
-    r"""The product of vectors of three numbers that stands at right angles to both."""
-    return input.roll(-1, dim) * other.roll(-2, dim) - input.roll(-2, dim) * other.roll(-1, dim)
 
 
 Tensor.__matmul__ = lambda self, other: (

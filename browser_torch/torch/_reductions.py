@@ -213,11 +213,6 @@ max = _extreme("max", _pairwise("maximum"), amax, Reduction.PLACE_OF_LARGEST)
 min = _extreme("min", _pairwise("minimum"), amin, Reduction.PLACE_OF_SMALLEST)
 
 
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    r"""Both extremes."""
-    return amin(input, dim, keepdim), amax(input, dim, keepdim)
-
-
 @method
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     r"""Whether one of the elements is other than 0."""

@@ -11,7 +11,7 @@ from torch._raw import filled
 from torch._reductions import norm as _norm
 from torch._shapes import broadcast, wrap_axis
 from torch._tape import NUMBER, Node, needs_record, record_result
-from torch._tensor import Tensor, alias_of
+from torch._tensor import Tensor, alias_of, method
 
 Rows = list[list[float]]
 
@@ -434,6 +434,16 @@ def matrix_norm(
         out = sums.amax(over, keepdim=True) if ord > 0 else sums.amin(over, keepdim=True)
         return out if keepdim else out.squeeze((rows, columns))
     raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+
+
+for _function, _name in (
+    (det, "det"),
+    (inv, "inverse"),
+    (svd_of_torch, "svd"),
+    (cholesky, "cholesky"),
+    (cholesky_inverse, "cholesky_inverse"),
+):
+    method(_function, _name)
 
 
 __getattr__ = absent("module 'torch.linalg'", lambda: list(globals()), {})
