@@ -68,6 +68,7 @@ from torch._tape import (
     set_grad_enabled,
 )
 from torch._tensor import Tensor
+from torch._words import with_axis
 
 from torch import _values, _in_place  # isort: skip
 from torch._printing import set_printoptions
@@ -128,7 +129,8 @@ _own = set(globals())
 for _name, _function in _functions().items():
     if _name not in _own:
         _writes = _function.__module__ not in ("torch._making", "torch._views")
-        globals()[_name] = with_out(_function) if _writes or _name == "arange" else _function
+        _made = with_out(_function) if _writes or _name == "arange" else _function
+        globals()[_name] = with_axis(_name, _made)
 globals().update(_foreach.FUNCTIONS)
 
 

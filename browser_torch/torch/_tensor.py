@@ -219,13 +219,14 @@ def in_words_of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def either(*args: Any, **options: Any) -> Any:
-        if "axis" in options:
-            options["dim"] = options.pop("axis")
-        if "keepdims" in options:
-            options["keepdim"] = options.pop("keepdims")
+        if options:
+            if "axis" in options:
+                options["dim"] = options.pop("axis")
+            if "keepdims" in options:
+                options["keepdim"] = options.pop("keepdims")
         return function(*args, **options)
 
-    either.also_takes = ("axis", "keepdims")
+    either.also_takes = (*getattr(function, "also_takes", ()), "axis", "keepdims")
     return either
 
 

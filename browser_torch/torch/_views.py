@@ -240,8 +240,11 @@ moveaxis = movedim
 
 
 @method
-def unsqueeze(input: Tensor, dim: int) -> Tensor:
+def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     r"""A new axis of size 1."""
+    dim = axis if dim is None else dim
+    if dim is None:
+        raise TypeError('unsqueeze() missing 1 required positional arguments: "dim"')
     axes = len(input.shape)
     axis = wrap_axis(dim, axes + 1)
     stride = input._strides[axis] * input.shape[axis] if axis < axes else 1

@@ -11,7 +11,7 @@ from torch._raw import filled
 from torch._reductions import norm as _norm
 from torch._shapes import broadcast, wrap_axis
 from torch._tape import NUMBER, Node, needs_record, record_result
-from torch._tensor import Tensor, alias_of, method
+from torch._tensor import Tensor, alias_of, in_words_of_numpy, method
 
 Rows = list[list[float]]
 
@@ -374,6 +374,7 @@ def det(A: Tensor) -> Tensor:
     return total
 
 
+@in_words_of_numpy
 def vector_norm(
     x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
@@ -381,6 +382,7 @@ def vector_norm(
     return _norm(x, ord, dim, keepdim, dtype)
 
 
+@in_words_of_numpy
 def norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:

@@ -10,7 +10,7 @@ from torch._memory import Operation, bits, run
 from torch._raw import contiguous
 from torch._shapes import contiguous_strides
 from torch._tape import Mode, record, record_result
-from torch._tensor import Tensor, alias_of, unfilled, view_of
+from torch._tensor import Tensor, alias_of, in_words_of_numpy, unfilled, view_of
 from torch.nn._windows import pad
 
 
@@ -306,6 +306,7 @@ def normalize(
     return input / length.expand_as(input)
 
 
+@in_words_of_numpy
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     r"""The cosine of the angle between vectors."""
     one, other = broadcast_tensors(x1, x2)
