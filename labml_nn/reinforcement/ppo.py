@@ -138,9 +138,9 @@ class Critic(nn.Module):
         loss.backward()
         self.optimizer.step()
 
-        # Over all tokens of the answers, a mean of 0 and a standard deviation of 1. So the size of
-        # the policy's step doesn't depend on how large the rewards are. The paper doesn't mention
-        # it, but nearly all programs do it.
+        # A mean of 0 and a standard deviation of 1, so that the distance to the reference weighs the
+        # same with rewards of any size. (AdamW's [steps](../optimizers/adamw.py#first_step) are as
+        # long without it.) The paper doesn't mention it, but many programs do it.
         mean = advantages[mask].mean()
         return (advantages - mean) / (advantages[mask].std() + 1e-4)
 
@@ -164,12 +164,16 @@ def example(
     questions, with GRPO for [51.2 %](../../results/grpo.json#tables.ways.GRPO.greedy)
     ([47.6](../../results/grpo.json#tables.ways.GRPO.low) to
     [53.0](../../results/grpo.json#tables.ways.GRPO.high)). The second model takes time and memory,
-    too. The critic has learned too little to be of use: after 200 steps it knows how often answers
-    are right that are drawn ([37.0 %](../../results/grpo.json#tables.ways.PPO%20with%20GAE.drawn)
-    of them), but its prediction hardly changes when it has read a mistake:
+    too. It has learned little: after 200 steps it knows how often answers are right that are drawn
+    ([37.0 %](../../results/grpo.json#tables.ways.PPO%20with%20GAE.drawn) of them), but its
+    prediction hardly changes when it has read a mistake:
 
     [The mean prediction before each token, of answers with the first mistake at one
     place](../../results/grpo.json#figures.values)
+
+    Would a perfect critic help? We tried one, with one seed: it knows the right answer, and
+    predicts 0 after the first mistake. With $\lambda = 0.95$ it gains nothing: a token five places
+    before the mistake still gets $0.95^5 = 0.77$ of the blame. With $\lambda = 0$ it gains a little.
 
     PPO for language models usually puts the distance to the *reference*, the model as it was before
     this training, into the reward of each token. Here it is a part of the loss, as in GRPO, so that
@@ -201,6 +205,6 @@ def example(
     values = critic(questions, answers)
     advantages = critic.advantages(questions, answers, rewards)
 
-    # A reward for each token, of which nine tenths are left one token later.
+    # A reward for each token. For the token before, it counts nine tenths.
     discounted = gae(torch.rand(n_tokens, batch_size), values.detach(), gamma=0.9)
     return values, advantages, discounted
