@@ -151,7 +151,8 @@ def notebook(steps: int = 800, seed: int = 1, keep_in: str = "") -> None:
     # The digits, and below them the weights of their patches: the darker, the larger.
     import matplotlib.pyplot as plt
 
-    _, axes = plt.subplots(2, 8)
+    no_ticks = {"xticks": [], "yticks": []}
+    _, axes = plt.subplots(2, 8, figsize=(10, 2.6), subplot_kw=no_ticks)
     for column, weights in enumerate(looks(reader, images[:8]).tolist()):
         axes[0, column].imshow(images[column].tolist(), cmap="gray_r")
         axes[1, column].imshow(weights, cmap="gray_r")
@@ -178,7 +179,7 @@ def notebook(steps: int = 800, seed: int = 1, keep_in: str = "") -> None:
 
     # ### Images and captions
     # The logits of one image of each new caption: there are twenty of each, so it is the first of
-    # them. The diagonal should be dark.
+    # them. A row is an image, a column a caption in the same order. The diagonal should be dark.
     new = pairs.unseen.nonzero().flatten()
     plt.matshow(logits[20 * new][:, new].tolist(), cmap="gray_r")
     plt.yticks(range(len(new)), [caption(*scene) for scene in pairs.scenes[new].tolist()])
@@ -186,7 +187,7 @@ def notebook(steps: int = 800, seed: int = 1, keep_in: str = "") -> None:
 
     # ### Images for words
     # One of the twelve captions stands above the five of 2,200 images that are nearest to it.
-    _, axes = plt.subplots(1, 5)
+    _, axes = plt.subplots(1, 5, figsize=(10, 1.6), subplot_kw=no_ticks)
     for column, place in enumerate(logits[:, 77].topk(5).indices.tolist()):
         axes[column].imshow(scenes[place].tolist(), cmap="gray_r")
     plt.suptitle(caption(*pairs.scenes[77].tolist()))

@@ -1,3 +1,7 @@
+from itertools import permutations
+
+import matplotlib
+import matplotlib.pyplot as plt
 import pytest
 import torch
 import torch.nn.functional as F
@@ -69,3 +73,25 @@ def test_it_looks_at_the_patches_in_their_places_and_weights_are_means_of_heads(
         assert largest([found[:, row, column]], [weights[1 + 4 * row + column]]) < 1e-6
     for size, width in ((4, 2), (1, 8)):
         assert page.looks(page.classifier(size), images, size).shape == (3, width, width)
+
+
+def test_pictures_of_the_notebook_are_large_enough_and_cover_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = []
+
+    def show() -> None:
+        figure = plt.gcf()
+        figure.canvas.draw()
+        shown.append([(axes.get_window_extent(), axes.get_tightbbox()) for axes in figure.axes])
+        plt.close(figure)
+
+    matplotlib.use("Agg")
+    monkeypatch.setattr(plt, "show", show)
+    page.notebook(steps=1)
+    assert [len(pictures) for pictures in shown] == [16, 1, 5]
+    for pictures in shown:
+        # In pixels, of a figure that a notebook shows at its own size.
+        assert min(inside.width for inside, _ in pictures) >= 60
+        for (inside, _), (_, with_ticks) in permutations(pictures, 2):
+            assert not inside.overlaps(with_ticks)
