@@ -44,7 +44,7 @@ _OPTION = re.compile(r"--[a-z][\w-]*")
 # How near a name must be, where most of them are other people's.
 SURE = 0.9
 # And how near a word in it.
-WORD = 0.6
+WORD = 0.7
 # What is told of the name that something had before.
 _FORMER = re.compile(
     r"\b(?:renamed from|former|formerly|previously|used to be|was called|was named|deprecated"
@@ -130,10 +130,10 @@ class Names:
         """
         root, _, _ = name.partition(".")
         start, dot, last = name.rpartition(".")
-        single = last.lower().removesuffix("s") if last.endswith("s") else None
-        lower = {one.lower() for one in among}
+        single = _joined(last).removesuffix("s") if last.endswith("s") else None
+        lower = {_joined(one) for one in among}
         # “dim1” is one of “dims”, too.
-        is_plural = single in lower or f"{last.lower().rstrip('0123456789')}s" in lower
+        is_plural = single in lower or f"{_joined(last).rstrip('0123456789')}s" in lower
         if last in self.known or is_plural or (dot and root not in among | {"self", "cls"}):
             return ""
         near = _near(last, [one for one in among if not one.endswith(last)], SURE)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from literate.reading.restructured import FENCE, TextLine, end_of_fence
 
 _ITEM = re.compile(r"\s*(?P<mark>[-*+]|\d{1,9}[.)])(?:\s|$)")
+_NUMBER = re.compile(r"(\s*\d{1,9})([.)])(?=\s)")
 # What can't be the next line of a paragraph.
 _BLOCK = re.compile(r"\s*(?:`{3}|~{3}|\$\$|\||>)")
 # A box, to which all belongs that is indented below it.
@@ -41,10 +42,11 @@ class _Item:
     inner: int | None = None
 
 
-def nested(lines: Sequence[TextLine]) -> list[TextLine]:
+def nested(given: Sequence[TextLine]) -> list[TextLine]:
     r"""
     ## Lists as the engine reads them
     """
+    lines = list(given)
     made: list[TextLine] = []
     # The items that a line stands in, the outermost first.
     items: list[_Item] = []
@@ -52,6 +54,8 @@ def nested(lines: Sequence[TextLine]) -> list[TextLine]:
     while at < len(lines):
         end = max(end_of_fence(lines, at), at + 1)
         begins = _begins_in_paragraph(lines, at, items)
+        if not begins and made and not made[-1].is_blank and _ends_a_sentence(lines[at], items):
+            lines[at] = TextLine(_NUMBER.sub(r"\1\\\2", lines[at].text), lines[at].at)
         if begins:
             made.append(TextLine("", lines[at].at))
         if begins and not items:
@@ -65,6 +69,16 @@ def nested(lines: Sequence[TextLine]) -> list[TextLine]:
         made += moved
         at = end
     return made
+
+
+def _ends_a_sentence(line: TextLine, items: Sequence[_Item]) -> bool:
+    r"""
+    Whether a number in an item of a list is what a sentence ends with, as in “from 0 to⏎2048. It
+    is”: no list begins with it in the middle of a paragraph, and it goes on with none.
+    """
+    match = _NUMBER.match(line.text)
+    goes_on = any(line.indent == item.at for item in items)
+    return bool(items) and match is not None and match[1].strip() != "1" and not goes_on
 
 
 def _moved(line: TextLine, shift: int) -> TextLine:

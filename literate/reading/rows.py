@@ -23,7 +23,7 @@ from literate.reading.source import Definition, Docstring, Line, Source
 
 # What Sphinx takes for the docstring of what stands below.
 _DOCUMENTS = re.compile(r"\s*#:")
-_TITLE = re.compile(r"^(?:# )+(?=\S)")
+_TITLE = re.compile(r"^(?:# )*(?:#{1}|#{3,}) (?=\S)")
 # What only sets off a line, or the lines around it.
 _BANNER = re.compile(r"^([=~*_+-])\1{3,}(?:\s+|$)|\s+([=~*_+-])\2{3,}$")
 

@@ -191,6 +191,7 @@ class GPT:
         # One of `partial_args`; what is not `np.logspace`; a function of another library.
         ("partial_arg", ""),
         ("partial_arg1", ""),
+        ("partialarg", ""),
         ("log_space", ""),
         ("parse_set_header", ""),
         # Something that is called after something else.

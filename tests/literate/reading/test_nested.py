@@ -75,6 +75,13 @@ The values are:
 
 2. two
 """
+A_NUMBER_AT_THE_END_OF_A_SENTENCE = """
+- from 0 to
+  2048. It is one
+- two
+  1. a
+  2. b
+"""
 NO_LIST = """
 A sum of a
 - b is none, and in the year
@@ -127,6 +134,7 @@ def items(text: str) -> list[tuple[int, str]]:
         BELOW_A_SENTENCE,
         AN_ITEM_RIGHT_BELOW_AN_INNER_LIST,
         ONE_THAT_A_COLON_ANNOUNCES,
+        A_NUMBER_AT_THE_END_OF_A_SENTENCE,
     ],
 )
 def test_lists_are_those_of_commonmark(text: str) -> None:
