@@ -30,7 +30,7 @@ from torch import (
     _statistics,
     _views,
 )
-from torch._absent import absent
+from torch._absent import INSTEAD, absent
 from torch._autocast import Precision
 from torch._dtypes import (
     bfloat16,
@@ -111,6 +111,7 @@ _NOT_HERE = {
     "gelu",
     "linear",
     "need_tensor",
+    "powers",
     "to_operand",
 }
 
@@ -269,22 +270,11 @@ from torch.serialization import load, save
 
 globals().update(_of_torch.FUNCTIONS)
 inverse, det, svd = linalg.inv, linalg.det, linalg.svd_of_torch
+slogdet, logdet, matrix_exp = linalg.slogdet, linalg.logdet_of_torch, linalg.matrix_exp
 
-_INSTEAD = {
-    "export": "the module itself",
-    "fft": "einsum with a matrix of sines and cosines",
-    "fx": "the module itself",
-    "hub": "weights that are there",
-    "masked": "masked_fill and where",
-    "nested": "tensors that are padded, and a mask",
-    "quantize_per_tensor": "round and clamp",
-    "sparse": "tensors with zeros",
-    "sparse_coo_tensor": "tensors with zeros",
-    "special": "the functions of torch itself",
-}
 # What is seldom used is read when somebody asks for it.
 _LATER = ("accelerator", "compiler", "distributions", "func", "jit", "profiler")
-_absent = absent("module 'torch'", lambda: list(globals()), _INSTEAD)
+_absent = absent("module 'torch'", lambda: list(globals()), INSTEAD)
 
 
 def __getattr__(name: str) -> Any:
@@ -295,7 +285,7 @@ def __getattr__(name: str) -> Any:
     return _absent(name)
 
 
-_missing = absent("'Tensor' object", lambda: dir(Tensor), {})
+_missing = absent("'Tensor' object", lambda: dir(Tensor), INSTEAD)
 
 
 def _missing_method(self: Tensor, name: str) -> NoReturn:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from torch._elementwise import fit_gradient, need_tensor
-from torch._joining import cat, fliplr, flipud, hstack, stack, vstack
+from torch._joining import cat, fliplr, flipud, hstack, stack
 from torch._making import tensor
 from torch._raw import copy_into
 from torch._shapes import contiguous_strides, shape_of_arguments
@@ -49,8 +49,6 @@ def _as_3d(one: Tensor) -> Tensor:
 atleast_1d = _at_least("atleast_1d", _as_1d)
 atleast_2d = _at_least("atleast_2d", _as_2d)
 atleast_3d = _at_least("atleast_3d", _as_3d)
-
-row_stack = vstack
 
 
 def _listed(name: str, tensors: Any) -> list[Tensor]:

@@ -1034,6 +1034,7 @@ for _name, _function in (
     ("greater_equal", ge),
     ("clip", clamp),
     ("where", lambda self, condition, other: where(condition, self, other)),
+    ("arctan2", atan2),
     ("sgn", sign),
     ("fix", trunc),
     ("rsub", rsub),
@@ -1042,3 +1043,4 @@ for _name, _function in (
 ):
     method(_function, _name)
 multiply, divide, true_divide, subtract = mul, div, div, sub
+arctan2 = atan2

@@ -94,17 +94,6 @@ def _erfinv(y: Tensor) -> Tensor:
     return y.sign() * where(size == 1, math.inf, x)
 
 
-def _sinc(x: Tensor) -> Tensor:
-    turned = where(x == 0, 1.0, x) * math.pi
-    return where(x == 0, 1.0, turned.sin() / turned)
-
-
-def _sinc_slope(x: Tensor) -> Tensor:
-    safe = where(x == 0, 1.0, x)
-    turned = safe * math.pi
-    return where(x == 0, 0.0, (turned * turned.cos() - turned.sin()) / (turned * safe))
-
-
 def _bell(x: Tensor) -> Tensor:
     return 2 / math.sqrt(math.pi) * (-x * x).exp()
 
@@ -117,10 +106,18 @@ atanh = _elementwise("atanh", _atanh, lambda x: 1 / (1 - x * x))
 atan = _elementwise("atan", _atan, lambda x: 1 / (x * x + 1))
 erfc = _elementwise("erfc", _erfc, lambda x: -_bell(x))
 erfinv = _elementwise("erfinv", _erfinv, lambda y: 1 / _bell(erfinv(y)))
-sinc = _elementwise("sinc", _sinc, _sinc_slope)
 arcsinh, arccosh, arctanh, arctan = asinh, acosh, atanh, atan
 for _name in ("asinh", "acosh", "atanh", "atan"):
     method(globals()[_name], f"arc{_name[1:]}")
+
+
+@method
+def sinc(input: Tensor) -> Tensor:
+    r"""`sin(pi x) / (pi x)`, which is 1 at 0."""
+    need_tensor("sinc", input)
+    zero = alias_of(input) == 0
+    turned = where(zero, 1.0, input) * math.pi
+    return where(zero, 1.0, turned.sin() / turned)
 
 
 @method

@@ -111,6 +111,9 @@ def vstack(tensors: Any) -> Tensor:
     return cat([one.unsqueeze(0) if len(one.shape) == 1 else one for one in tensors], 0)
 
 
+row_stack = vstack
+
+
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     r"""All in the shape that their sum would have."""
     shape = reduce(broadcast, (one.shape for one in tensors))

@@ -11,9 +11,6 @@ from torch._raw import filled
 from torch._shapes import wrap_axis
 from torch._tensor import Tensor, in_words_of_numpy, method
 
-method(outer, "ger")
-ger = outer
-
 
 @method
 def inner(input: Tensor, other: Tensor) -> Tensor:
@@ -199,6 +196,15 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return input.reshape(-1).diag(offset)
 
 
+def powers(x: Tensor, count: int) -> Tensor:
+    r"""So many powers of each element, along a new last axis, the lowest first."""
+    whole = x if x.dtype.kind >= FLOATING else x.long()
+    one = filled((*x.shape, 1), 1, whole.dtype)
+    rest = max(0, count - 1)
+    higher = whole.unsqueeze(-1).expand((*x.shape, rest)).cumprod(-1)
+    return cat([one, higher], -1).narrow(-1, 0, count)
+
+
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     r"""Powers of each element, a row for each."""
     if len(x.shape) != 1:
@@ -206,11 +212,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     count = x.shape[0] if N is None else N
     if count < 0:
         raise RuntimeError("N must be non-negative.")
-    whole = x if x.dtype.kind >= FLOATING else x.long()
-    one = filled((x.shape[0], 1), 1, whole.dtype)
-    rest = max(0, count - 1)
-    powers = whole.unsqueeze(1).expand(x.shape[0], rest).cumprod(1)
-    out = cat([one, powers], 1)[:, :count]
+    out = powers(x, count)
     return out if increasing else out.flip(1)
 
 
@@ -229,9 +231,13 @@ def chain_matmul(*matrices: Any) -> Tensor:
 def adjoint(input: Tensor) -> Tensor:
     r"""Matrices with rows for columns, conjugated."""
     need_tensor("adjoint", input)
+    return _turned("adjoint()", input)
+
+
+def _turned(name: str, input: Tensor) -> Tensor:
     if len(input.shape) < 2:
         raise RuntimeError(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. Got "
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got "
             f"{len(input.shape)}-D tensor."
         )
     return input.transpose(-2, -1).conj()
@@ -248,4 +254,5 @@ def _matrix_only(self: Tensor) -> Tensor:
     return self.transpose(0, 1).conj() if self.shape else self
 
 
-Tensor.H, Tensor.mH = property(_matrix_only), property(adjoint)
+Tensor.H = property(_matrix_only)
+Tensor.mH = property(lambda self: _turned("mH", self))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from torch._dtypes import COMPLEX, FLOATING, INTEGRAL, Default, complex128, float64, scalar_name
-from torch._elementwise import atan2, need_tensor, to_operand, where
+from torch._elementwise import need_tensor, to_operand, where
 from torch._raw import Binary, binary, cast, result_type, scalar
 from torch._raw import where as raw_where
 from torch._tape import record
@@ -225,7 +225,3 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     _check_whole("lcm", input, other)
     divisor = gcd(input, other)
     return (input.div(where(divisor == 0, 1, divisor), rounding_mode="trunc") * other).abs()
-
-
-arctan2 = atan2
-method(atan2, "arctan2")

@@ -148,6 +148,10 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return input.unsqueeze(1) * vec2
 
 
+ger = outer
+method(outer, "ger")
+
+
 @method
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     r"""`beta * input + alpha * mat1 @ mat2`."""

@@ -134,11 +134,17 @@ def _pair_type(name: str) -> Any:
     return _pair_types[name]
 
 
-def _pair_text(pair: Any) -> str:
-    return f"{type(pair).__name__}(\nvalues={pair.values!r},\nindices={pair.indices!r})"
+def _as_text(results: Any) -> str:
+    lines = (f"{name}={getattr(results, name)!r}" for name in results._fields)
+    return f"{type(results).__name__}(\n" + ",\n".join(lines) + ")"
 
 
-ValuesAndIndices.__repr__ = _pair_text
+ValuesAndIndices.__repr__ = _as_text
+
+
+def named_results(name: str, fields: str) -> Any:
+    r"""A type of results with names, which are printed as in PyTorch."""
+    return type(f"torch.return_types.{name}", (namedtuple(name, fields),), {"__repr__": _as_text})
 
 
 def _all_extremes(operation: Reduction, name: str) -> Callable[..., Tensor]:

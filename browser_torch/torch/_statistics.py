@@ -1,21 +1,17 @@
 r"""Statistics of many elements, beyond sums and extremes."""
 
 import math
-from collections import namedtuple
 from typing import Any
 
 from torch._dtypes import COMPLEX, FLOATING, bool_, int64, scalar_name
 from torch._elementwise import need_tensor
 from torch._making import tensor, zeros
 from torch._raw import cast, filled, numbers
-from torch._reductions import amax, amin, dist, named_pair
+from torch._reductions import amax, amin, dist, named_pair, named_results
 from torch._shapes import wrap_axis
 from torch._tensor import Tensor, alias_of, in_words_of_numpy, method
 
-_Extremes = namedtuple("_Extremes", "min max")
-_Extremes.__repr__ = lambda pair: (
-    f"torch.return_types.aminmax(\nmin={pair.min!r},\nmax={pair.max!r})"
-)
+_Extremes = named_results("aminmax", "min max")
 
 
 @method

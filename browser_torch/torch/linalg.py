@@ -3,11 +3,13 @@ r"""Linear algebra on small matrices, by numbers of Python."""
 import math
 from typing import Any
 
+from torch import _matrices
 from torch._absent import absent
 from torch._dtypes import FLOATING, finfo, int64, scalar_name
 from torch._joining import stack
 from torch._making import as_tensor, eye, tensor, zeros_like
 from torch._raw import filled
+from torch._reductions import named_results
 from torch._reductions import norm as _norm
 from torch._shapes import broadcast, wrap_axis
 from torch._tape import NUMBER, Node, needs_record, record_result
@@ -438,8 +440,85 @@ def matrix_norm(
     raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
 
 
+_Slogdet = named_results("slogdet", "sign logabsdet")
+
+
+def slogdet(A: Tensor) -> Any:
+    r"""The sign of the determinant, and the logarithm of its size."""
+    found = det(A)
+    return _Slogdet(found.sign(), found.abs().log())
+
+
+def logdet_of_torch(input: Tensor) -> Tensor:
+    r"""The logarithm of the determinant, as `torch` itself has it."""
+    return det(input).log()
+
+
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    r"""Matrix products over the last two axes."""
+    return input @ other
+
+
+def matrix_power(A: Tensor, n: int) -> Tensor:
+    r"""A matrix times itself."""
+    return _matrices.matrix_power(A, n)
+
+
+def matrix_exp(A: Tensor) -> Tensor:
+    r"""The sum of all powers, each over its factorial: of a small part, which is then squared."""
+    _need_square("linalg.matrix_exp", A)
+    wide = A.double()
+    size = float(wide.detach().abs().sum(-1).max()) if A.numel() else 0.0
+    halvings = max(0, math.ceil(math.log2(size)) + 2) if 0 < size < math.inf else 0
+    part = wide / 2**halvings
+    total = eye(A.shape[-1], dtype=wide.dtype) + 0 * wide
+    term = total
+    for step in range(1, 16):
+        term = term @ part / step
+        total = total + term
+    for _ in range(halvings):
+        total = total @ total
+    return total.to(A.dtype)
+
+
+def multi_dot(tensors: Any) -> Tensor:
+    r"""The product of several matrices; the first and the last may be vectors."""
+    given = list(tensors)
+    if len(given) < 2:
+        raise RuntimeError("multi_dot(): expected at least 2 tensors but got " + str(len(given)))
+    out = given[0]
+    for one in given[1:]:
+        out = out @ one
+    return out
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    r"""The product of vectors of three numbers that stands at right angles to both."""
+    return _matrices.cross(input, other, dim)
+
+
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    r"""Products of vectors along an axis."""
+    return (x.conj() * y).sum(dim)
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    r"""The diagonals of matrices."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+def vander(x: Tensor, N: int | None = None) -> Tensor:
+    r"""Powers of each element, the lowest first."""
+    if N is not None and N <= 1 or not x.shape:
+        raise RuntimeError("N must be greater than 1.")
+    return _matrices.powers(x, x.shape[-1] if N is None else N)
+
+
 for _function, _name in (
     (det, "det"),
+    (slogdet, "slogdet"),
+    (logdet_of_torch, "logdet"),
+    (matrix_exp, "matrix_exp"),
     (inv, "inverse"),
     (svd_of_torch, "svd"),
     (cholesky, "cholesky"),

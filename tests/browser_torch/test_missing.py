@@ -16,7 +16,9 @@ LINES = {
     "torch.nn.functional.softmux": "use softmax.",
     "torch.ones(2).nanmedian": "use median.",
     "torch.optim.LBFGS": "use other functions that are there: dir() lists them.",
-    "torch.nn.init.orthogonal_(torch.ones(2, 2))": "use nn.init.xavier_uniform_.",
+    "torch.nn.init.orthogonal": "use orthogonal_.",
+    "torch.lstm": "use nn.LSTM.",
+    "torch.stft": "use unfold, and einsum with a matrix of sines and cosines.",
 }
 
 

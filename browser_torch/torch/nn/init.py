@@ -3,7 +3,9 @@ r"""First values of parameters."""
 import math
 from typing import Any
 
-from torch._making import eye
+from torch._absent import absent
+from torch._making import empty, eye
+from torch._random import randperm
 from torch._tape import no_grad
 from torch._tensor import Tensor
 
@@ -128,7 +130,40 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    r"""Orthogonal rows or columns."""
-    raise NotImplementedError(
-        "nn.init.orthogonal_ is not in the browser's torch: use nn.init.xavier_uniform_."
-    )
+    r"""Rows or columns of length 1 at right angles to each other, by Gram and Schmidt."""
+    if len(tensor.shape) < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if not tensor.numel():
+        return tensor
+    rows = tensor.shape[0]
+    with no_grad():
+        drawn = empty(rows, tensor.numel() // rows, dtype=tensor.dtype)
+        drawn.normal_(0, 1, generator=generator)
+        wide = rows < drawn.shape[1]
+        given = (drawn if wide else drawn.t()).double()
+        made = given.clone()
+        for place in range(given.shape[0]):
+            one, before = given[place], made[:place]
+            # Twice: what the first round leaves by rounding, the second one takes away.
+            for _ in range(2):
+                one = one - before.t() @ (before @ one)
+            made[place] = one / one.norm()
+        turned = made if wide else made.t()
+        tensor.copy_(turned.reshape(tensor.shape))
+        return tensor.mul_(gain)
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    r"""Normal numbers, and zeros in each column."""
+    if len(tensor.shape) != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    with no_grad():
+        tensor.normal_(0, std, generator=generator)
+        for column in range(columns):
+            tensor[randperm(rows)[:zeros], column] = 0
+    return tensor
+
+
+__getattr__ = absent("module 'torch.nn.init'", lambda: list(globals()), {})
