@@ -107,7 +107,7 @@ def in_order(answers: Tensor) -> Tensor:
     r"""
     ## First check: the order
 
-    True for an answer in which no token is smaller than the one before it.
+    True for an answer that ends, and in which no token is smaller than the one before it.
     """
     # Each token and the one before it. “;” has the highest number, so it may follow any digit. What
     # comes after the end may be in any order.
@@ -140,7 +140,8 @@ def verify(questions: Tensor, answers: Tensor) -> Tensor:
     Both checks together, as a reward. Neither of them sorts anything.
     """
     # All or nothing. Parts of a reward, such as one for each digit in its place, would give a
-    # signal earlier. They can also be exploited in more ways, so the page uses the plain one.
+    # signal earlier. But “024579;” for every question would get 30 % of them without reading any,
+    # so the page uses the plain one.
     return (in_order(answers) & same_digits(questions, answers)).float()
 
 

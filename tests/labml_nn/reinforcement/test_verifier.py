@@ -44,3 +44,10 @@ def test_all_digits_are_drawn_about_equally_often() -> None:
     questions = page.draw_questions(7, 10_000, torch.Generator().manual_seed(1))
     counts = questions[:-1].flatten().bincount(minlength=10)
     assert 6_700 < counts.min() and counts.max() < 7_300
+
+
+def test_one_answer_to_all_questions_has_three_in_ten_digits_in_their_places() -> None:
+    questions = page.draw_questions(6, 20_000, torch.Generator().manual_seed(1))
+    always = torch.tensor([0, 2, 4, 5, 7, 9])[:, None]
+    shares = (page.solve(questions)[:-1] == always).float().mean().item()
+    assert shares == pytest.approx(0.30, abs=0.01)
