@@ -13,8 +13,9 @@ of the answers right, and the second one
 [0.718](../../results/encoders.json#tables.classes.from%20scratch%2C%201000%20labels.right): of
 twenty sentences, filling gaps gets one more right.
 
-How far can you trust such a share? Of 448 sentences, each answer counts 1 / 448 = 0.002, and the
-standard deviation of a share of 0.77 is $\sqrt{0.77 \cdot 0.23 / 448} = 0.02$.
+How far can you trust such a share? Each of the 448 sentences counts 1 / 448 = 0.002. With 448 other
+sentences the share would be another one: its standard deviation is
+$\sqrt{0.77 \cdot 0.23 / 448} = 0.02$.
 
 **In:** 1,000 sentences with labels, and a number of steps. **Out:** the share of held-out sentences
 that are labelled correctly.
