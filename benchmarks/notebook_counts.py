@@ -36,7 +36,8 @@ FILE = ROOT / "labml_nn" / "notebooks.toml"
 FEW, MORE = 2, 3
 # Of what is trained after that: ten times on the way it is looked at, however many steps there are.
 FURTHER_FEW, FURTHER_MORE = 20, 30
-# What these train on, or what they draw, depends on numbers. They are timed, for so many steps.
+# What these train on, or what they draw, depends on numbers. They are timed, for so many steps. If
+# one trains on a GPU, its training alone is counted there, and the rest is that of the timed run.
 TIMED = (
     "encoders/classifier_experiment",
     "encoders/experiment",
@@ -58,6 +59,11 @@ SKIPPED = (
 )
 # What the cells that are left out leave behind: the form asks whether they were run.
 BEFORE = {"__name__": "__main__", "set_up_notebook": None}
+
+
+def name_of(path: Path) -> str:
+    r"""Such as transformers/mha."""
+    return path.relative_to(FOLDER).with_suffix("").as_posix()
 
 
 def trains(path: Path) -> bool:
@@ -90,13 +96,17 @@ def run(
 ) -> tuple[Counts, dict[str, Any]]:
     r"""The counts of a notebook with these values in its form, and the names that it has bound."""
     notebook = fill_in(path.read_text(encoding="utf-8"), form)
+    done = [one for one in notebook.cells if is_run(one)]
+    if name_of(path) in TIMED:
+        # What comes after the training needs numbers.
+        trained = [at for at, one in enumerate(done) if ".train(steps)" in one.source]
+        done = done[: trained[-1] + 1]
     names: dict[str, Any] = dict(BEFORE)
     matplotlib.use("Agg")
     with fake_gpu(card) as counts:
-        for cell in notebook.cells:
-            if is_run(cell):
-                exec(compile(cell.source, path.name, "exec"), names)
-                _shorten(names, counts, text)
+        for cell in done:
+            exec(compile(cell.source, path.name, "exec"), names)
+            _shorten(names, counts, text)
     matplotlib.pyplot.close("all")
     return counts, names
 
@@ -182,8 +192,8 @@ def times_of_steps() -> Iterator[dict[int, list[float]]]:
         hook.remove()
 
 
-def timed(path: Path) -> float:
-    r"""Minutes on this machine, without a GPU."""
+def timed(path: Path) -> tuple[float, float]:
+    r"""Minutes on this machine, without a GPU; and those that aren't steps."""
     notebook = fill_in(path.read_text(encoding="utf-8"), {"steps": TIMED_STEPS})
     names: dict[str, Any] = dict(BEFORE)
     matplotlib.use("Agg")
@@ -198,11 +208,14 @@ def timed(path: Path) -> float:
     matplotlib.pyplot.close("all")
     # Each model makes the steps that are missing, in the time of its usual one. What was fine-tuned
     # has made all of its steps.
-    missing = steps_of(path, CORES) - TIMED_STEPS
+    steps = steps_of(path, CORES)
+    rest = seconds
     for ends in times.values():
         if len(ends) == TIMED_STEPS:
-            seconds += missing * median(after - before for before, after in pairwise(ends))
-    return seconds / 60
+            step = median(after - before for before, after in pairwise(ends))
+            seconds += (steps - TIMED_STEPS) * step
+            rest -= TIMED_STEPS * step
+    return seconds / 60, rest / 60
 
 
 def main() -> None:
@@ -210,13 +223,12 @@ def main() -> None:
     chosen = [FOLDER / f"{name}.ipynb" for name in sys.argv[1:]]
     entries = []
     for path in chosen or sorted(one for one in FOLDER.rglob("*.ipynb") if trains(one)):
-        name = path.relative_to(FOLDER).with_suffix("").as_posix()
-        if name in TIMED:
-            entry = {"cores": timed(path)}
-        else:
-            entry = {"cores": minutes(path, CORES)[0]}
+        name = name_of(path)
+        cores, rest = timed(path) if name in TIMED else (minutes(path, CORES)[0], 0)
+        entry = {"cores": cores}
         if chooses_a_gpu(path):
-            entry["gpu"], entry["memory"] = minutes(path, T4)
+            gpu, memory = minutes(path, T4)
+            entry |= {"gpu": gpu + rest, "memory": memory}
         numbers = ", ".join(f"{key} = {value:.2g}" for key, value in entry.items())
         if name in TIMED:
             numbers += ", timed = true"

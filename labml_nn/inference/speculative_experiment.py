@@ -30,6 +30,7 @@ from labml_nn.inference.rewind import RewindingTransformer
 from labml_nn.inference.speculative import Draft, next_logits, speculate
 from labml_nn.training.counting import BackOff
 from labml_nn.training.data import CharTokenizer, RandomWindows, prepare
+from labml_nn.training.device import choose_device
 from labml_nn.training.loop import adamw, evaluate
 from labml_nn.training.run import Run
 from labml_nn.transformers.basic.autoregressive_experiment import read_text
@@ -96,6 +97,7 @@ def notebook(
     seq_len = 256
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     n_vocab = len(tokenizer)
+    device = choose_device()
     sizes = {
         "target": (n_vocab, 128, 4, 4, 512, seq_len),
         "draft": (n_vocab, 64, 4, 1, 256, seq_len),
@@ -105,17 +107,18 @@ def notebook(
         # The seed decides the first weights, and which windows are seen. Three windows of 256
         # letters are as many letters as twelve of 64.
         torch.manual_seed(seed)
-        model = AutoregressiveTransformer(*numbers)
+        model = AutoregressiveTransformer(*numbers).to(device)
         batches = RandomWindows(training, seq_len, 3, seed)
         runs[name] = Run(model, batches.at, [adamw(model)], name=name, keep_in=keep_in)
 
     # ### Training
-    # For as many steps. Stop it when you like; run this cell again, and it goes on.
+    # On a GPU, if there is one. Stop it when you like; run this cell again, and it goes on.
     for run in runs.values():
         run.train(steps)
 
-    # A model with a cache has the same loss: no batch of windows continues the one before it, so
-    # the cache begins anew each time.
+    # From here on all is computed on the CPU, where letters are counted and looked up. A model with
+    # a cache has the same loss: no batch of windows continues the one before it, so the cache
+    # begins anew each time.
     writers = {}
     for name, run in runs.items():
         # In the place of a model that was trained, one that writes.

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from benchmarks.fake_gpu import GIB, T4, Card, fake_gpu
-from benchmarks.notebook_counts import FILE, FOLDER, chooses_a_gpu, run, trains
+from benchmarks.notebook_counts import FILE, FOLDER, chooses_a_gpu, name_of, run, trains
 from labml_nn.training.data import tiny_shakespeare
 from labml_nn.transformers.modern.experiment import muon_and_adamw
 from labml_nn.transformers.modern.model import ModernTransformer
@@ -77,10 +77,6 @@ def test_the_program_starts_kernels_while_the_gpu_computes() -> None:
         assert counts.seconds == pytest.approx(product + 1e-4)
 
 
-def name_of(path: Path) -> str:
-    return path.relative_to(FOLDER).with_suffix("").as_posix()
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -107,9 +103,7 @@ def test_a_notebook_runs_where_there_is_a_gpu(
 def test_each_that_trains_for_a_minute_goes_to_a_gpu() -> None:
     counted = tomllib.loads(FILE.read_text(encoding="utf-8"))
     long = {name for name, takes in counted.items() if takes["cores"] >= 1}
-    # Its drafts count and look up letters, on a CPU: what follows its training needs numbers.
-    on_cpu = {"labml_nn/inference/speculative_experiment.py"}
-    assert long - on_cpu <= {f"labml_nn/{name_of(path)}.py" for path in ON_GPU}
+    assert long <= {f"labml_nn/{name_of(path)}.py" for path in ON_GPU}
 
 
 def test_the_head_of_each_says_what_it_takes() -> None:
