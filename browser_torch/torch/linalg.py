@@ -509,9 +509,10 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 def vander(x: Tensor, N: int | None = None) -> Tensor:
     r"""Powers of each element, the lowest first."""
-    if N is not None and N <= 1 or not x.shape:
+    count = x.shape[-1] if N is None and x.shape else N
+    if count is None or count <= 1:
         raise RuntimeError("N must be greater than 1.")
-    return _matrices.powers(x, x.shape[-1] if N is None else N)
+    return _matrices.powers(x if x.shape else x.unsqueeze(0), count)
 
 
 for _function, _name in (

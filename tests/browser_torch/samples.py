@@ -3,7 +3,8 @@ r"""PyTorch's own samples of its functions and modules, in both worlds.
 `python -m tests.browser_torch.samples` prints, for each name that the stand-in has, how many of its
 samples pass: values, types, strides where they matter, gradients and errors. `--json` prints the
 same as a table of name, passed, of; `--names` chooses, and `--differences` says what differs.
-`--record` writes the table to `samples.json`, below which no name may fall.
+`--record` writes the table to `samples.json`, below which no name may fall; with `--names` it
+writes their rows alone.
 """
 
 import argparse
@@ -86,11 +87,12 @@ def main() -> None:
     parser.add_argument("--differences", action="store_true", help="what differs, at most 5 a name")
     parser.add_argument("--record", action="store_true", help=f"write {RECORD.name}")
     arguments = parser.parse_args()
-    if arguments.record and arguments.names:
-        parser.error("--record takes all names: leave out --names")
     found = list(rows(arguments.names))
     table = [[row.name, row.passed, row.of] for row in found]
     if arguments.record:
+        if arguments.names:
+            known = {row[0]: row for row in [*json.loads(RECORD.read_text()), *table]}
+            table = [known[name] for name in sorted(known)]
         lines = ",\n".join(json.dumps(line) for line in table)
         RECORD.write_text(f"[\n{lines}\n]\n")
     if arguments.json:

@@ -7,6 +7,7 @@ becomes of many: 0 keeps each of them, 1 is the mean, 2 the sum.
 from collections.abc import Callable
 from typing import Any
 
+from torch._shapes import wrap_axis
 from torch._tensor import Tensor, method
 from torch.nn import functional as F
 
@@ -136,6 +137,7 @@ def group_norm(
     cudnn_enabled: bool = True,
 ) -> Tensor:
     r"""Each group of channels of mean 0 and variance 1."""
+    wrap_axis(1, len(input.shape))
     return F.group_norm(input, num_groups, weight, bias, eps)
 
 

@@ -40,6 +40,10 @@ CALLS: dict[str, Callable[..., Any]] = {
     ),
     "empty": lambda *size, **options: torch.empty(*size, **options).zero_(),
     "empty_like": lambda tensor, **options: torch.empty_like(tensor, **options).zero_(),
+    "empty_strided": lambda *size, **options: torch.empty_strided(*size, **options).clone().zero_(),
+    "new_empty_strided": lambda tensor, *size, **options: tensor.new_empty_strided(
+        *size, **options
+    ).zero_(),
     "new_empty": lambda tensor, *size, **options: tensor.new_empty(*size, **options).zero_(),
     "polygamma": lambda tensor, order: torch.polygamma(order, tensor),
     "special.polygamma": lambda tensor, order: torch.special.polygamma(order, tensor),

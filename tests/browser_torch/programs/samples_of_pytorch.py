@@ -21,6 +21,8 @@ from torch.testing._internal.opinfo.core import BinaryUfuncInfo, OpInfo, UnaryUf
 DTYPES = (torch.float32, torch.int64, torch.bool)
 # Of a function that has more, these many of each kind are taken; and no large tensors.
 MOST, LARGEST = 40, 5000
+# Of a function whose input becomes the result; what a function computes is seen without it.
+FEW = 12
 # Functions without samples of their own, and those whose samples fit. What changes its input in
 # place has them without gradients: a leaf can't be changed.
 LIKE = {
@@ -113,7 +115,8 @@ def functions(wanted: set[str]) -> Iterator[dict[str, Any]]:
             name for name, other in LIKE.items() if other == op.name and not op.variant_test_name
         ]
         names = [op.name, *(alias.name for alias in op.aliases), *like]
-        if wanted and not wanted & {*names}:
+        twins = [] if op.variant_test_name else [*twins_of(op)]
+        if wanted and not wanted & {*names, *twins}:
             continue
         calls: list[Any] = []
         for dtype in DTYPES:
@@ -124,6 +127,16 @@ def functions(wanted: set[str]) -> Iterator[dict[str, Any]]:
         for name in names:
             own = without_gradients(calls) if name.endswith("_") and name in LIKE else calls
             yield {"name": name, "elementwise": elementwise, "calls": own}
+        some = without_gradients([call for call in calls if call[0] == "value"][:FEW])
+        for name in twins:
+            yield {"name": name, "elementwise": elementwise, "calls": some}
+
+
+def twins_of(op: OpInfo) -> Iterator[str]:
+    r"""The methods that put the result of a function in place of its input."""
+    for one in (op, *op.aliases):
+        if one.inplace_variant is not None and "." not in one.name and one.name[-1] != "_":
+            yield f"{one.name}_"
 
 
 def without_gradients(value: Any) -> Any:
