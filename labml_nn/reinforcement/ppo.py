@@ -138,9 +138,9 @@ class Critic(nn.Module):
         loss.backward()
         self.optimizer.step()
 
-        # A mean of 0 and a standard deviation of 1, so that the distance to the reference weighs the
-        # same with rewards of any size. (AdamW's [steps](../optimizers/adamw.py#first_step) are as
-        # long without it.) The paper doesn't mention it, but many programs do it.
+        # A mean of 0 and a standard deviation of 1, so that the distance to the reference weighs
+        # the same with rewards of any size. (AdamW's [steps](../optimizers/adamw.py#first_step) are
+        # as long without it.) The paper doesn't mention it, but many programs do it.
         mean = advantages[mask].mean()
         return (advantages - mean) / (advantages[mask].std() + 1e-4)
 
@@ -173,7 +173,8 @@ def example(
 
     Would a perfect critic help? We tried one, with one seed: it knows the right answer, and
     predicts 0 after the first mistake. With $\lambda = 0.95$ it gains nothing: a token five places
-    before the mistake still gets $0.95^5 = 0.77$ of the blame. With $\lambda = 0$ it gains a little.
+    before the mistake still gets $0.95^5 = 0.77$ of the blame. With $\lambda = 0$ it gains a
+    little.
 
     PPO for language models usually puts the distance to the *reference*, the model as it was before
     this training, into the reward of each token. Here it is a part of the loss, as in GRPO, so that

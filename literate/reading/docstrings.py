@@ -98,10 +98,13 @@ _RESULT = re.compile(
     r"(?P<type>`?[A-Za-z_][\w.]*(?:\[[^:]*\])?(?:\s*\|\s*[A-Za-z_][\w.]*(?:\[[^:]*\])?)*`?)"
     r"\s*:\s+(?P<said>\S.*)$"
 )
+# The mark of an item that Sphinx numbers.
+_UNNUMBERED = re.compile(r"^(?P<blanks>\s*)#\.(?=\s)")
 _SIGNS = re.compile(
     r"(?m)^\s*>>>|::[ \t]*$|^\s*\.\. |:[a-z]+:`|`__?(?!\w)|>`|\]_|^\s*[:@][a-z]+[^:\n`]*:(?:\s|$)"
     r"|^\s*([-=~^\"*+#])\1{2,}\s*$|^\s*\+[-=]+\+|^\s{0,3}[A-Z]\w*(?: \w+)?[ \t]*:[ \t]*$"
     r"|:[ \t]*\n(?:[ \t]*\n)?[ \t]*(?:[-*+]|\d+[.)])[ \t]|^\s*\|[ \t][^|\n]+$|``\\ |\\ ``"
+    r"|^\s*#\.\s|(?<![\w(<\"'=/])https?://"
 )
 
 _REMARK = re.compile(r"( {0,3})#(?:\s+|$)")
@@ -127,7 +130,7 @@ def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") 
     begin = _below_front_matter(texts)
     below = lines[begin:]
     if style != "markdown" and _SIGNS.search("\n".join(texts)):
-        below = substituted(below)
+        below = _numbered(substituted(below))
         if not _has_sections_of_numpy(below):
             below = levelled(below)
         below = _sections(below, style)
@@ -138,6 +141,21 @@ def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") 
         remarks = {at for at in written if has_sections and _REMARK.match(texts[at])}
         made = _without_remarks(made, remarks)
     return lines[:begin] + made
+
+
+def _numbered(lines: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    Lists that Sphinx numbers. Markdown numbers, too, whatever the numbers are.
+    """
+    made: list[TextLine] = []
+    while len(made) < len(lines):
+        at = len(made)
+        end = end_of_fence(lines, at)
+        if end > at:
+            made += lines[at:end]
+        else:
+            made.append(TextLine(_UNNUMBERED.sub(r"\g<blanks>1.", lines[at].text), lines[at].at))
+    return made
 
 
 def _has_sections_of_numpy(lines: Sequence[TextLine]) -> bool:

@@ -25,7 +25,14 @@ _INLINE = re.compile(
     r"|(?<![\w`])`(?P<shown>[^`<]*[^`<\s])\s+<(?P<meant>[~.!]?[A-Za-z_][\w.]*)>`(?![\w`])"
     r"|`[^`]*`"
     r"|(?:(?<=\S)\\ )?\[(?P<cited>\w[\w.-]*|[#*])\]_(?!\w)"
+    # An address alone. What Markdown or HTML says of one is left as it is.
+    r"|(?<!\]\()(?<!\]: )(?<![\w<\"'=/])(?P<bare>https?://[^\s<>`\"'\])]*[\w/#&=+~-])"
 )
+# Roles with the number of a document, and where it stands.
+_NUMBERED = {
+    "pep": "https://peps.python.org/pep-{:04}/",
+    "rfc": "https://datatracker.ietf.org/doc/html/rfc{}",
+}
 # What can stand low or high without TeX.
 _LOW = str.maketrans("0123456789+-=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
 _HIGH = str.maketrans(
@@ -88,6 +95,8 @@ def _inline(match: re.Match[str]) -> str:
         return f"`{match['shown']}`"
     if match["cited"]:
         return f"[{match['cited']}]"
+    if match["bare"]:
+        return f"[{escaped(match['bare'])}]({match['bare']})"
     if match["literal"]:
         return match["literal"].removeprefix("\\ ").removesuffix("\\ ")
     return match[0]
@@ -106,7 +115,9 @@ def _role(role: str, said: str) -> str:
         return f"`{said}`"
     if role in ("doc", "ref", "numref", "term"):
         return shown
-    if role in ("pep", "rfc"):
+    if role in _NUMBERED and said.isdigit():
+        return f"[{role.upper()} {said}]({_NUMBERED[role].format(int(said))})"
+    if role in _NUMBERED:
         return f"{role.upper()} {said}"
     return emphasised(shown)
 

@@ -187,7 +187,16 @@ def test_a_problem_in_a_list_has_its_line_in_the_file() -> None:
 @pytest.mark.parametrize(
     ("written", "shown"),
     [
-        (":class:`~pkg.mod.Name`\\s and :math:`a_i` in :pep:`8`", "`Name`s and $a_i$ in PEP 8"),
+        (
+            ":class:`~pkg.mod.Name`\\s and :math:`a_i` in :pep:`8`",
+            "`Name`s and $a_i$ in [PEP 8](https://peps.python.org/pep-0008/)",
+        ),
+        (
+            ":rfc:`2119`, see https://a.example/b_c. (https://a.example/d)",
+            "[RFC 2119](https://datatracker.ietf.org/doc/html/rfc2119), see "
+            r"[https://a.example/b\_c](https://a.example/b_c). "
+            "([https://a.example/d](https://a.example/d))",
+        ),
         (
             "see `the site <https://a.b/c>`_ and ``x`` [1]_",
             r"see [the site](https://a.b/c) and ``x`` [1]",
@@ -201,6 +210,7 @@ def test_a_problem_in_a_list_has_its_line_in_the_file() -> None:
         ("# A title\n\n>>> f(1)", "# A title\n```pycon\n>>> f(1)\n```"),
         ("Part\n~~~~\n\nText", "## Part\nText"),
         ("Do it:\n- one\n- two", "Do it:\n- one\n- two"),
+        ("First:\n\n#. one\n#. two\n\n   #. inner", "First:\n1. one\n1. two\n    1. inner"),
         (".. custom:: a\n\n    b", "```\n.. custom:: a\n    b\n```"),
         (".. [1] Somebody,\n   2001.", "[1] Somebody,\n2001."),
         ("In order:\n\n    - ``a``\n\n      - b\n\nend", "In order:\n- ``a``\n    - b\nend"),
@@ -221,6 +231,7 @@ def test_marks_of_sphinx_become_those_of_markdown(written: str, shown: str) -> N
         "---\ntitle: Note\nArgs:\n    x: y\n---\n\nText",
         "A title\n-------\n\nText",
         "* `x` is one\n* `y` is two",
+        "[x](https://a.example) <https://a.example> `https://a.example`\n\n[y]: https://a.example",
     ],
 )
 def test_markdown_stays_as_it_is(text: str) -> None:
