@@ -38,6 +38,7 @@ from labml_nn.training.device import autocast
 from labml_nn.training.engine.distributed import no_sync
 from labml_nn.training.engine.processes import all_reduce_mean
 from labml_nn.training.loop import clip_gradients
+from labml_nn.training.mixed_step import Together
 
 
 class MixedPrecision:
@@ -59,7 +60,9 @@ class MixedPrecision:
         * `micro_batches` is the number of parts of a batch
         * `clip` is the greatest length of all gradients together
         """
-        self.optimizers = optimizers
+        # They are [one to the scaler](../mixed_step.py#Together): with a bad gradient none makes a
+        # step.
+        self.together: Any = Together(optimizers)
         self.device = device
         self.dtype = dtype
 
@@ -81,7 +84,7 @@ class MixedPrecision:
         # Asked for anew each time, because an optimizer that loads its state from a checkpoint
         # makes new groups. A list that was made before would lead to the old ones: the rate would
         # stay as it is, and nothing would fail but the loss.
-        return [group for one in self.optimizers for group in one.param_groups]
+        return self.together.param_groups
 
     def gradients(self, model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
         r"""
@@ -119,8 +122,7 @@ class MixedPrecision:
         """
         # Their true length is known only when the scale is removed. With the scale, all of them
         # would be longer than any limit.
-        for optimizer in self.optimizers:
-            self.scaler.unscale_(optimizer)
+        self.scaler.unscale_(self.together)
         clip_gradients(model, self.max_length)
 
     def step(self) -> None:
@@ -128,10 +130,9 @@ class MixedPrecision:
         ### Step
         """
         # A step that would spoil the weights is skipped here.
-        for optimizer in self.optimizers:
-            self.scaler.step(optimizer)
+        self.scaler.step(self.together)
 
-        # Once for all of them: the next scale.
+        # The next scale.
         self.scaler.update()
 
 

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.training import mixed_step as page
+from labml_nn.training.engine.mixed_precision import MixedPrecision
 from labml_nn.training.loop import adamw, train
 from labml_nn.training.mixed_step import MixedStep
 
@@ -81,6 +82,22 @@ def test_a_bad_gradient_of_one_optimizer_stops_the_step_of_all(bad: float) -> No
     before = [one.clone() for one in model.parameters()]
     mixed.gradients(model, *batch_at(0))
     model[0].weight.grad[0, 0] = bad
+    mixed.clip(model)
+    mixed.step()
+    assert all(map(torch.equal, model.parameters(), before))
+
+
+def test_so_it_is_in_the_engine() -> None:
+    model = make()
+    optimizers = [torch.optim.SGD(part.parameters(), 0.1) for part in model]
+    mixed = MixedPrecision(optimizers, CPU, torch.float16)
+    mixed.scaler = torch.amp.GradScaler("cpu")
+    # Its scale is there from the first loss on.
+    mixed.scaler.scale(torch.zeros(()))
+    before = [one.clone() for one in model.parameters()]
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    model[0].weight.grad[0, 0] = torch.nan
     mixed.clip(model)
     mixed.step()
     assert all(map(torch.equal, model.parameters(), before))
