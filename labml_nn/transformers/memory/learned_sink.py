@@ -137,12 +137,14 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 11
     weight of [0.010](../../../results/families.json#tables.losses.multi-head%20attention.first). If
     all tokens had the same, it would be 0.028.
 
-    *On a task that needs a sink.* Where a head often finds nothing, [one
-    forms](attention_sinks.py) on the first token, and a window makes the model answer
+    *On a task where a head often finds nothing.* [A sink forms](attention_sinks.py) on the first
+    token, and a window makes the model answer
     [0.68](../../../results/sinks.json#tables.ways.as%20usual.window) of certain questions right,
     after 1.00 without a window. With a learned sink it is
     [0.67](../../../results/sinks.json#tables.ways.with%20a%20learned%20sink.window): no cure. The
-    first token is as good a place for the weight, and the model has learned to use it all the same.
+    learned score starts at 0 and stays near it, and the first token becomes the sink all the same.
+    It is the start that matters: in a run with `sinks` set to 5 before training, most of that
+    weight goes to the learned sink, and the window costs next to nothing.
 
     ### Exercises
 
