@@ -262,9 +262,10 @@ def example(
     [0.97](../../../results/sinks.json#values.window_recent).
 
     *With a learned sink.* A [learned sink](learned_sink.py) is a place for weight that no window
-    can take away. It doesn't help here: `<begin>` is as good a place, the head has learned it all
+    can take away. It doesn't help here, where it starts at 0: the head learns to use `<begin>` all
     the same, and hardly any weight
-    ([0.01](../../../results/sinks.json#values.nowhere)) goes to the learned one.
+    ([0.01](../../../results/sinks.json#values.nowhere)) goes to the learned one. [Started
+    higher](learned_sink.py#example), it does help.
 
     *With the window.* A model that is trained under the window never sees `<begin>` from afar, and
     doesn't come to rely on it. It puts the weight on the question itself.
