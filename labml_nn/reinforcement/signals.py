@@ -130,7 +130,7 @@ def example(
     forgets sorting, and writes
     [1.03](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.length)
     tokens, of which one is the end. Divide by a fixed length instead (`fixed_length`): in a try
-    with one seed, the answers keep their length, and the model learns to sort better.
+    with two seeds, the answers keep their length, and the model learns to sort better.
 
     [KL to the start, in nats a token](../../results/grpo.json#figures.kl)
 
