@@ -168,8 +168,8 @@ def example(n_digits: int = 5, n_questions: int = 7) -> tuple[Tensor, Tensor, Te
 
     ??? question "You reward the second check alone. What does the model learn to write?"
         Any order is rewarded, a copy of the question too. But the model begins with answers in
-        order, and only what it draws is made likelier. So it learns to sort: in a try with one
-        seed, as well as with both checks. Pass it as `judge` in [the
+        order, and only what it draws is made likelier. So it learns to sort: in a try with two
+        seeds, as well as with both checks. Pass it as `judge` in [the
         experiment](grpo_experiment.py).
 
     ??? question "You leave `answer_mask` out of `in_order`. Which answers get another reward?"
