@@ -54,7 +54,8 @@ def nested(given: Sequence[TextLine]) -> list[TextLine]:
     while at < len(lines):
         end = max(end_of_fence(lines, at), at + 1)
         begins = _begins_in_paragraph(lines, at, items)
-        if not begins and made and not made[-1].is_blank and _ends_a_sentence(lines[at], items):
+        goes_on = bool(made) and not made[-1].is_blank and not _BOX.match(made[-1].text)
+        if goes_on and not begins and _ends_a_sentence(lines[at], items):
             lines[at] = TextLine(_NUMBER.sub(r"\1\\\2", lines[at].text), lines[at].at)
         if begins:
             made.append(TextLine("", lines[at].at))

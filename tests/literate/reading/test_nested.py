@@ -159,6 +159,11 @@ def test_lists_are_what_their_author_means(text: str, expected: list[tuple[int, 
     assert items(text) == expected
 
 
+def test_a_number_that_a_box_begins_with_stays_as_it_is() -> None:
+    text = '??? question "How far?"\n    2. The keys are.'
+    assert "\n".join(line.text for line in nested(lines_of(text))) == text
+
+
 def test_lines_keep_their_numbers_and_a_list_with_four_blanks_stays() -> None:
     made = nested(lines_of(NESTED))
     assert [line.text.strip() for line in made if not line.is_blank] == [
