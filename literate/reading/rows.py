@@ -23,7 +23,8 @@ from literate.reading.source import Definition, Docstring, Line, Source
 
 # What Sphinx takes for the docstring of what stands below.
 _DOCUMENTS = re.compile(r"\s*#:")
-_TITLE = re.compile(r"^(?:# )*(?:#{1}|#{3,}) (?=\S)")
+_TITLE = re.compile(r"^(?:# )+(?=\S)")
+_FRAME = re.compile(r"^#{3,} (?=\S)")
 # What only sets off a line, or the lines around it.
 _BANNER = re.compile(r"^([=~*_+-])\1{3,}(?:\s+|$)|\s+([=~*_+-])\2{3,}$")
 
@@ -146,6 +147,9 @@ def _row(source: Source, lines: list[Line]) -> Row:
             if within is not None:
                 # A title would be that of the page: a remark in what somebody has put out of use.
                 uncovered = tuple(_TITLE.sub("", text) for text in uncovered)
+                if within.kind == "class":
+                    # Only the steps of a function can have titles in comments.
+                    uncovered = tuple(_FRAME.sub("", text) for text in uncovered)
             made = nested([TextLine(text, at) for at, text in enumerate(uncovered)])
         note = _note("comment", first.number, uncovered, made)
         if all(map(_DOCUMENTS.match, texts)):

@@ -136,10 +136,11 @@ def test_the_lines_of_a_note_keep_their_numbers_in_the_file() -> None:
 
 
 def test_a_remark_that_is_out_of_use_is_no_title_of_the_page() -> None:
-    remarks = "    # # # remove it\n    # ## A part\n    # ### BEGIN\n"
-    source = parse(f'"""# A"""\n\n\ndef f(x):\n{remarks}    x = 1\n')
-    note = [row.note for row in rows(source) if row.note][-1]
-    assert note.texts == ("remove it", "## A part", "BEGIN")
+    remarks = "    # # # remove it\n    # ### A part\n"
+    for opening, shown in (("def f(x):", "### A part"), ("class A:", "A part")):
+        source = parse(f'"""# A"""\n\n\n{opening}\n{remarks}    x = 1\n')
+        note = [row.note for row in rows(source) if row.note][-1]
+        assert note.texts == ("remove it", shown)
 
 
 def test_a_comment_that_sphinx_takes_for_a_docstring_is_read_as_one() -> None:
