@@ -171,7 +171,7 @@ def example(
     [The mean prediction before each token, of answers with the first mistake at one
     place](../../results/grpo.json#figures.values)
 
-    Would a perfect critic help? We tried one, with one seed: it knows the right answer, and
+    Would a perfect critic help? We tried one, with two seeds: it knows the right answer, and
     predicts 0 after the first mistake. With $\lambda = 0.95$ it gains nothing: a token five places
     before the mistake still gets $0.95^5 = 0.77$ of the blame. With $\lambda = 0$ it gains a
     little.
