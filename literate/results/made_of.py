@@ -189,7 +189,9 @@ class Code:
                 return pages[path].once(of_source)
             return fingerprint(file) if file.is_file() else ""
 
-        return self.differing(known, {path: now(path) for path in known})
+        today = {path: now(path) for path in known}
+        files = [path for path, one in known.items() if ":" not in one and today[path] != one]
+        return [*differing(by_names(known), by_names(today)), *files]
 
 
 def definitions(file: Path) -> str:

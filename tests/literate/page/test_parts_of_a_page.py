@@ -47,17 +47,18 @@ def known(*texts: tuple[str, str], steps: tuple[Step, ...] = ()) -> Context:
 def test_rows_of_a_changed_class_are_shown_inside_it() -> None:
     read = page_source(parse(TEXT, "p/a.py"))
     # Any value will do: what a difference says isn't asked here.
-    differences = {("p/a.py", "A"): "changed", ("p/a.py", "after"): "of no heading"}
+    differences = {("p/a.py", "A"): "changed", ("p/a.py", "after"): "listed"}
     groups = list(groups_of(read, differences))  # type: ignore[arg-type]
     assert [(group.name, group.difference) for group in groups] == [
         ("", None),
         ("A", "changed"),
-        ("", None),
+        # Without a heading, it is listed by its name.
+        ("after", "listed"),
     ]
     assert [row.documents.name for row in groups[1].rows[1:] if row.documents] == ["A.inside"]
     # Without a difference, each row is by itself.
     alone = list(groups_of(read, {}))
-    assert [group.name for group in alone] == ["", "A", "A.inside", ""]
+    assert [group.name for group in alone] == ["", "A", "A.inside", "after"]
     assert alone[0].row is read.opening
 
 

@@ -427,7 +427,13 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
     results = files.read(repository, settings.results)
     built = build_all(sources, folder, settings, results=results)
     assert stale(built, folder) == []
-    given = {"needed": {}, "sections": {}, "on_gpu": False, "judge_runs": judge_runs()}
+    given = {
+        "needed": {},
+        "sections": {},
+        "lazy_annotations": False,
+        "on_gpu": False,
+        "judge_runs": judge_runs(),
+    }
     brought = ("set_up.py.jinja", "show_shapes.py.jinja", "judge.py.jinja")
     helpers = [TEMPLATES.get_template(name).render(**given) for name in brought]
     with_gpu = TEMPLATES.get_template(brought[0]).render(**given | {"on_gpu": True})
@@ -520,7 +526,7 @@ def set_up(needed: dict[str, str]) -> dict[str, object]:
     r"""Run the set-up of a notebook; the names that it leaves behind."""
     names: dict[str, object] = {}
     template = TEMPLATES.get_template("set_up.py.jinja")
-    exec(template.render(needed=needed, sections={}, on_gpu=True), names)
+    exec(template.render(needed=needed, sections={}, lazy_annotations=False, on_gpu=True), names)
     return names
 
 

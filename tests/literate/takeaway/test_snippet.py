@@ -221,7 +221,8 @@ def test_a_long_import_takes_a_line_for_each_name() -> None:
         ('async def f():\n    """One."""\n    await g()\n', "async def f():\n    await g()\n"),
         # What stands on a line of code stays.
         *[(text, text) for text in ('def f(): "One."\n', "x = 1  # c\n")],
-        ('x = 1\n"No docstring."\n', 'x = 1\n"No docstring."\n'),
+        ('f()\n"No docstring."\n', 'f()\n"No docstring."\n'),
+        ('x = 1\n"The docstring of x."\n', "x = 1\n"),
     ],
 )
 def test_without_notes_there_is(text: str, expected: str) -> None:
