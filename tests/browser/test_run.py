@@ -111,6 +111,9 @@ def opened(browser: Browser, address: str, begin: bool = True, **options: Any) -
     assert complaints == []
 
 
+LOW = 700
+
+
 @pytest.fixture
 def run(browser: Browser, address: str) -> Iterator[Page]:
     with opened(browser, address) as page:
@@ -158,14 +161,22 @@ def test_the_other_engine_has_the_same_run(site: Path) -> None:
         assert (site.parent / "other" / name).read_bytes() == (site / name).read_bytes()
 
 
-def test_it_begins_where_the_idea_begins_and_the_line_lights_up(run: Page) -> None:
+@pytest.fixture
+def low_run(browser: Browser, address: str) -> Iterator[Page]:
+    r"""In a window in which the first step is out of sight."""
+    with opened(browser, address, viewport={"width": 1400, "height": LOW}) as page:
+        yield page
+
+
+def test_it_begins_where_the_idea_begins_and_the_line_lights_up(low_run: Page) -> None:
+    run = low_run
     lit = run.locator(".line.stepped")
     line = line_of("scores = torch.einsum")
     expect(where(run)).to_have_text(f"step {START} of {LAST} · line {line}")
     expect(lit).to_have_attribute("id", f"L{line}")
     expect(lit.locator("a[aria-current=step]")).to_have_count(1)
     # It was out of sight, and stands a third from the top now; its note is lit, too.
-    assert abs(lit.bounding_box()["y"] - 0.3 * 900) < 2
+    assert abs(lit.bounding_box()["y"] - 0.3 * LOW) < 2
     expect(run.locator(".row.active .line.stepped")).to_have_count(1)
     following(run).click()
     expect(lit).to_have_attribute("id", f"L{line_of('scores = attend')}")
