@@ -99,8 +99,9 @@ def find_in_training_step(
 
     The options are those of [Whole](whole.py#Whole): `make_step` gets a model, and gives a function
     that makes one step on inputs and targets, and `loss` is your loss of logits and targets.
-    Padding is -100 in `targets`, or a token that stands at an end of the rows only and that the
-    loss leaves out. Any other token that the loss leaves out is told as forgotten.
+    Padding is below zero in `targets`, such as -100, or a token that stands at an end of the rows
+    only and that the loss leaves out. Any other token that the loss leaves out is told as
+    forgotten.
     """
     # Here gradients are needed: it is about them.
     with undisturbed(model) as device:

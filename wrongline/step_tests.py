@@ -38,7 +38,8 @@ def is_left_out(targets: Tensor) -> Tensor:
     r"""
     ## Which targets are left out of the loss
 
-    Those below zero. PyTorch's loss leaves out -100: the prompt of a dialogue, or padding.
+    Those below zero: the prompt of a dialogue, or padding. PyTorch's loss leaves out -100, and
+    others have chosen -1.
     """
     return targets < 0
 
@@ -118,12 +119,13 @@ def wanted(whole: Whole) -> Tensor:
     r"""
     ## The targets that count
 
-    Padding is -100 here, as PyTorch's loss has it.
+    What is left out is -100 here, as PyTorch's loss has it.
     """
+    out = is_left_out(whole.targets)
     padding = padding_of(whole)
-    if padding is None:
-        return whole.targets
-    return whole.targets.masked_fill(whole.targets == padding, -100)
+    if padding is not None:
+        out = out | (whole.targets == padding)
+    return whole.targets.masked_fill(out, -100)
 
 
 def copies(whole: Whole) -> bool:

@@ -190,9 +190,11 @@ def example(n_text: int = 7, n_tokens: int = 5, n_draft: int = 3, n_vocab: int =
 
     ??? question "Train the target for ten times as long, and not the draft. What happens?"
         They agree less, we guess: the target moves on, and the draft stays where both were. Counted
-        letters should gain: for the weaker target they add 2.03 letters a pass, and
-        [3.07](../../results/speculative.json#tables.drafts.counted,%203%20letters.per_pass) for the
-        classic one. Train it for longer in the notebook, and look at the letters of a pass.
+        letters should gain. At the temperature 1 they add
+        [2.03](../../results/prompt_lookup.json#tables.texts.a%20play,%20temperature%201.counted)
+        letters a pass with the weaker target of above, and
+        [3.07](../../results/speculative.json#tables.drafts.counted,%203%20letters.per_pass) with
+        the classic model. Train it for longer in the notebook, and look at the letters of a pass.
 
     ??? question "Set the corpus to `python`. Which draft gains, and which loses?"
         [Measured](../../results/prompt_lookup.json#tables.texts): source code repeats itself, in

@@ -14,10 +14,10 @@ see what works again: *patching*.
 
 The output of an attention layer is a sum with one term for each head. Say that in the last layer
 three heads add 2, 0.1 and 3 to the logit of the right answer, 5.1 together. Without the second head
-it is 5.0, and hardly anything is lost; without the third it is 2.1. In our model, with one seed, a
-head that is missed as little has a score of
-[0.66](../../results/induction.json#values.idle.score), and without it the loss where sequences
-repeat is still only [0.050](../../results/induction.json#values.idle.without).
+it is 5.0, and hardly anything is lost; without the third it is 2.1. A head may look as if it did
+the work, and be missed as little. In our model, with one seed, one looks for repetitions with a
+score of [0.66](../../results/induction.json#values.idle.score), and without it the loss where
+sequences repeat is still only [0.050](../../results/induction.json#values.idle.without).
 
 **In:** a model, tokens, `[seq_len, batch_size]`, and new outputs for some heads: $d_k$ features for
 each token. **Out:** the logits of the model with these outputs replaced.

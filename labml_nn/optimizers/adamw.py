@@ -18,7 +18,7 @@ size of a gradient doesn't tell how far a weight should move. AdamW moves both b
 
 **In:** parameters of any shape, with their gradients. **Out:** the same parameters, each number
 moved against its gradient by about the learning rate, or less. (After many small gradients, the
-twelfth large one moves it 6.6 times as far.)
+twelfth large one in a row moves it 6.6 times as far.)
 
 Adam ([Kingma and Ba 2015](https://arxiv.org/abs/1412.6980)) divides each gradient $g_t$ by its
 usual size. It keeps two running means for each number, of the gradient and of its square:

@@ -55,7 +55,7 @@ def signals(
 
     # A group is silent if all its rewards are equal. Their mean is subtracted in GRPO, so all its
     # advantages are zero then.
-    silent = (rewards.std(dim=1) == 0).float().mean()
+    silent = (rewards == rewards[:, :1]).all(dim=1).float().mean()
 
     # A drawn token of probability $p$ has $-\ln p$. Likely tokens are drawn more often, so the mean
     # over drawn tokens estimates the entropy, as long as the model is the one that has drawn them.

@@ -51,10 +51,11 @@ class Together:
     r"""
     ## Several optimizers as one
 
-    The scaler looks for infinite and NaN gradients in each optimizer by itself: it passes over one
-    that has them, and steps the others. But [clipping](loop.py#clip_gradients) has divided *all*
-    gradients by their length together, and a single NaN makes that NaN. The others would step with
-    it, and their weights would be lost. As one optimizer, they make a step together or none.
+    Say that Muon has a matrix whose gradient has a NaN in it, and AdamW a bias with the gradient
+    0.2. The scaler looks at each optimizer by itself: it passes over Muon, and lets AdamW step. But
+    [clipping](loop.py#clip_gradients) has divided *all* gradients by their length together, which
+    is NaN, so the 0.2 is NaN as well, and the step would spoil the bias. As one optimizer, they
+    make a step together or none.
     """
 
     def __init__(self, optimizers: Sequence[torch.optim.Optimizer]) -> None:
@@ -110,9 +111,9 @@ class MixedStep:
     @property
     def param_groups(self) -> list[dict[str, Any]]:
         r"""
-        ### The groups of all optimizers
+        ### What the loop sets
         """
-        # The loop sets their learning rates.
+        # The learning rates of all groups.
         return self.together.param_groups
 
     def gradients(self, model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:

@@ -86,3 +86,16 @@ def test_what_is_wrong_beside_padding_is_told() -> None:
     assert "divided once too often" in found["same_step"]
     # Padding that counts is another training, and no mistake.
     assert find_in_training_step(model(), *padded(), n_steps=400) == {}
+
+
+@pytest.mark.parametrize("mark", [-1, -100, -7])
+def test_any_mark_below_zero_is_left_out(mark: int) -> None:
+    inputs, targets = padded()
+    targets = targets.masked_fill(targets == 0, mark)
+    loss = ignoring(mark)
+    found = find_in_training_step(
+        model(), inputs, targets, loss=loss, make_step=step_with(loss), n_steps=400
+    )
+    assert found == {}, found.table
+    # With the usual loss and the plain step, nothing needs to be said of it.
+    assert find_in_training_step(model(), inputs, targets, n_steps=400) == {}
