@@ -146,13 +146,14 @@ class Site:
         project = self.settings.root.name if home == "." else home
         return {inventories.FILE: inventories.of_site(project, self.sources, self.uris)}
 
-    @property
-    def search_index(self) -> dict[str, str]:
+    def search_index(self, made: Iterable[Page]) -> dict[str, str]:
         r"""
         ### What a reader can look up
 
-        The file of the [search](page/search.py#index), with its path on the site.
+        In the pages that were `made`, and in documents and results. It is the file of the
+        [search](page/search.py#index), with its path on the site.
         """
+        of_sources = {page.uri: page.found for page in made if page.found}
         by_hand = {self.settings.root / path: uri for path, uri in self.documents.items()}
         measured = {result.uri: result for result in self.results.values()}
         settings = self.settings
@@ -167,7 +168,7 @@ class Site:
                 aside[uri] = 2
         named = settings.search and (settings.root / settings.search).read_text("utf-8")
         of_readers = search.words(named)
-        return search.index(self.sources, self.uris, by_hand, measured, aside, of_readers)
+        return search.index(of_sources, by_hand, measured, aside, of_readers)
 
 
 def code_of(settings: Settings) -> Code:
@@ -381,7 +382,9 @@ def pages(
                     takeaways = replace(takeaways, edit=replace(offer, exercises=asked))
                 written = page(source, around, takeaways)
                 told = twin.of_page(source, links, measured.get(source.path))
-                written = replace(written, problems=(*written.problems, *problems), twin=told)
+                known = search.known(search.of_source(source))
+                problems = (*written.problems, *problems)
+                written = replace(written, problems=problems, twin=told, found=known)
                 if origin is not None:
                     kept_pages.pages[source.path] = origin, graph, written
                 if on_disk and own:
@@ -692,9 +695,10 @@ def write(
     """
     site.settings.refuse_sources(folder)
     pages_by_uri: dict[str, str | bytes] = {}
-    for one in written_pages or correct_pages(site, report):
+    made = written_pages or correct_pages(site, report)
+    for one in made:
         pages_by_uri |= {one.uri: one.markdown, **one.files}
-    pages_by_uri |= generated(site.settings) | site.search_index | site.inventory
+    pages_by_uri |= generated(site.settings) | site.search_index(made) | site.inventory
     docs = site.settings.root / site.settings.docs
     copied = {path.relative_to(docs).as_posix(): path for path in _files(docs)}
     copied.update(assets(site.settings))

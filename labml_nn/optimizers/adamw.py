@@ -12,7 +12,7 @@ terms:
   weight decay: Shrinks each weight a little at every step.
 ---
 
-Let one weight have a gradient of 10 in every step, and another one of 0.01. With gradient descent
+Let one weight have a gradient of 10 in every step, and another of 0.01. With gradient descent
 and a learning rate of 0.01, the first moves by 0.1 in a step, and the second by 0.0001. But the
 size of a gradient doesn't tell how far a weight should move. AdamW moves both by 0.01.
 

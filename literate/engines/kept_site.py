@@ -91,6 +91,8 @@ class SiteBefore(KeptSite):
     def __init__(self, aside: Path) -> None:
         super().__init__()
         self.aside = aside
+        # The folders that are there again.
+        self.made: set[Path] = set()
 
     def take_away(self, folder: Path) -> None:
         r"""
@@ -100,6 +102,7 @@ class SiteBefore(KeptSite):
         MkDocs leaves that alone. On another disk nothing can be kept.
         """
         self.drop()
+        self.made.clear()
         if folder.is_dir():
             self.aside.mkdir(parents=True, exist_ok=True)
             for path in folder.iterdir():
@@ -118,8 +121,11 @@ class SiteBefore(KeptSite):
         try:
             if old.is_symlink() or old.read_bytes() != content:
                 return False
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            old.replace(folder / path)
+            new = folder / path
+            if new.parent not in self.made:
+                new.parent.mkdir(parents=True, exist_ok=True)
+                self.made.add(new.parent)
+            old.replace(new)
         except OSError:
             return False
         return True

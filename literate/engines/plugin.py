@@ -167,7 +167,7 @@ class LiteratePlugin(BasePlugin):
         if isinstance(features, list):
             features += missing_features(features, len(written))
         for_all = site.generated(self.settings, self.kept_pages)
-        for uri, text in (for_all | loaded.search_index | loaded.inventory).items():
+        for uri, text in (for_all | loaded.search_index(written) | loaded.inventory).items():
             self._add(files, KeptFile.of(self.kept_site, config, uri, content=text))
         for uri, path in site.assets(self.settings):
             self._add(files, KeptFile.of(self.kept_site, config, uri, abs_src_path=str(path)))

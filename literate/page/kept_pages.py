@@ -23,7 +23,7 @@ from literate.measuring.measure import Bench, Measurement
 from literate.page.links import Links
 from literate.page.named_links import NamedLinks
 from literate.page.page import Page
-from literate.page.pages_on_disk import PagesOnDisk
+from literate.page.pages_on_disk import PagesOnDisk, digest
 from literate.problems import Problem
 from literate.python import names_in_notes
 from literate.python.meanings import Meanings
@@ -50,7 +50,8 @@ class KeptPages:
       and `unmeasured` says why others are not
     * `pages` are pages, each with what it was made from, and the name of its graph
     * `graphs` are the files of all graphs, by their places on the site
-    * `judged` are sources with their problems, which are those of all with these `names`
+    * `judged` are sources with their problems, which are those of all with these `names`, whose
+      hash is `of_names`
     * `documented` are the names of [other projects](inventories.py), which are asked for once
     * `background` exports the graphs that no build waits for
     * `on_disk` has the pages of the last build of another process, where a build may take them
@@ -62,6 +63,7 @@ class KeptPages:
     unmeasured: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
     pages: dict[str, tuple[object, str | None, Page]] = field(default_factory=dict)
     names: Names | None = None
+    of_names: str = ""
     judged: dict[str, tuple[Source, list[Problem]]] = field(default_factory=dict)
     graphs: dict[str, bytes] = field(default_factory=dict)
     documented: Mapping[str, str] | None = None
@@ -91,15 +93,30 @@ class KeptPages:
         if names is not self.names:
             self.judged = self.judged if names == self.names else {}
             self.names = names
+            self.of_names = digest(*names.listed)
         known, problems = self.judged.get(source.path, (None, []))
         if known is not source:
-            problems = [
-                *names_in_notes.problems(source, names, settings.strict),
-                *rules.problems(source, settings.words),
-                *count.problems(source, settings.limits),
-                *lessons.problems(source, lessons.of_project(settings)),
-            ]
+            problems = self._problems(source, names, settings)
             self.judged[source.path] = source, problems
+        return problems
+
+    def _problems(self, source: Source, names: Names, settings: Settings) -> list[Problem]:
+        on_disk = self.on_disk
+        key = ""
+        if on_disk:
+            paths = names_in_notes.paths(source.text, names.root)
+            key = digest(self.of_names, source.path, source.text, sorted(paths))
+        known = on_disk.problems(source.path, key) if on_disk else None
+        if known is not None:
+            return known
+        problems = [
+            *names_in_notes.problems(source, names, settings.strict),
+            *rules.problems(source, settings.words),
+            *count.problems(source, settings.limits),
+            *lessons.problems(source, lessons.of_project(settings)),
+        ]
+        if on_disk:
+            on_disk.keep_problems(source.path, key, problems)
         return problems
 
 

@@ -31,6 +31,7 @@ from literate.page.named_links import NamesOfPage
 from literate.page.notes import Notes
 from literate.page.recorded import recorded_run
 from literate.page.row_views import rows_of
+from literate.page.search import Known
 from literate.page.takeaways import NOTHING, Takeaways, taken_from
 from literate.page.templates import TEMPLATES
 from literate.page.tooltips import about
@@ -50,6 +51,7 @@ class Page:
     * `problems` is what its author has to correct; where the settings are strict, a site is built
       only when there are none
     * `twin` is its [Markdown for programs](../takeaway/twin.py)
+    * `found` is what the [search](search.py#known) knows of it
     """
 
     uri: str
@@ -59,6 +61,7 @@ class Page:
     files: Mapping[str, str | bytes]
     problems: tuple[Problem, ...]
     twin: str = ""
+    found: Known | None = None
 
 
 def page(source: Source, context: Context, takeaways: Takeaways = NOTHING) -> Page:

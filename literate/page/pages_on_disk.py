@@ -5,9 +5,9 @@ summary: A build takes from the last one what was made from the same.
 ---
 
 Of a thousand pages one has changed, and a build would make all of them again. So each page is kept
-in the store of the project: what the tool has written of its source, and the HTML that the engine
-has made of that. A page that is kept is what a build without it would make, byte for byte, or it is
-not taken. Therefore three things must be as they were:
+in the store of the project: what the tool has written of its source, what it has to say against it,
+and the HTML that the engine has made of that. A page that is kept is what a build without it would
+make, byte for byte, or it is not taken. Therefore three things must be as they were:
 
 * the *key*, a hash of all that is known before a page is written: its text, its measurement, who
   refers to it, the settings, the tool with its libraries, and which pages and definitions there are
@@ -91,6 +91,23 @@ class PagesOnDisk:
         if all(isinstance(content, str) for content in page.files.values()):
             texts = {other: self.texts[other] for other in sorted(seen)}
             self._write(path, digest(self.of_all, own), {"seen": texts, "page": asdict(page)})
+
+    def problems(self, path: str, own: str) -> list[Problem] | None:
+        r"""
+        ### What a source does against the conventions, if that is there
+        """
+        kept = self._read(f"{path} as judged", digest(self.of_all, own))
+        try:
+            return [Problem(**problem) for problem in kept["problems"]]
+        except (KeyError, TypeError):
+            return None
+
+    def keep_problems(self, path: str, own: str, problems: Iterable[Problem]) -> None:
+        r"""
+        ### Keep that
+        """
+        key = digest(self.of_all, own)
+        self._write(f"{path} as judged", key, {"problems": [*map(asdict, problems)]})
 
     def html(self, uri: str, made_from: str) -> dict[str, Any] | None:
         r"""

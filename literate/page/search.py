@@ -21,7 +21,7 @@ import html
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -41,6 +41,8 @@ INDEX = "assets/search-index.js"
 NO_RESULTS: Mapping[str, Result] = {}
 NO_WORDS: Mapping[str, object] = {}
 NO_RANKS: Mapping[str, int] = {}
+# A title, and the values of entries.
+Known = tuple[str, Sequence[Sequence[object]]]
 _SECTION = re.compile(r'<h\d id="([^"]*)">(.*?)</h\d>', re.DOTALL)
 
 
@@ -131,6 +133,15 @@ def _heading(note: Note) -> tuple[str, Note]:
     return seen(title.words), rest
 
 
+def known(page: Entries) -> Known:
+    r"""
+    ## What the index has of a page
+
+    Its title and its entries, as JSON writes them.
+    """
+    return page.title, tuple(map(_values, page.entries))
+
+
 def _values(entry: Entry) -> tuple[object, ...]:
     r"""
     Hardly any entry has terms or a paper; they are left out where there are none.
@@ -181,8 +192,7 @@ def words(text: str) -> Mapping[str, object]:
 
 
 def index(
-    sources: Mapping[str, Source],
-    uris: Mapping[str, str],
+    of_sources: Mapping[str, Known],
     documents: Mapping[Path, str],
     results: Mapping[str, Result] = NO_RESULTS,
     aside: Mapping[str, int] = NO_RANKS,
@@ -191,24 +201,19 @@ def index(
     r"""
     ## The index of a site
 
-    `uris` are the paths of the pages, by the paths of their sources; `documents` and `results` have
-    paths of their own. `aside` says by the paths of pages which of them comes behind others that
-    fit as well, 1 or, behind these, 2. Returned is its file, with its path on the site: a script
-    that hands its data over in an event. A script can be read from a folder on the disk, too, where
-    a browser refuses to read any other file.
+    `of_sources` is what is [known](#known) of the pages of sources, by the paths of the pages;
+    `documents` and `results` have paths of their own. `aside` says by the paths of pages which of
+    them comes behind others that fit as well, 1 or, behind these, 2. Returned is its file, with its
+    path on the site: a script that hands its data over in an event. A script can be read from a
+    folder on the disk, too, where a browser refuses to read any other file.
     """
-    pages = [(uris[path], source.once(of_source)) for path, source in sources.items()]
+    pages = list(of_sources.items())
     for path, uri in sorted(documents.items(), key=lambda item: item[1]):
-        pages.append((uri, of_document(path.read_text(encoding="utf-8"), path.stem)))
-    pages += [(uri, of_result(result)) for uri, result in results.items()]
+        pages.append((uri, known(of_document(path.read_text(encoding="utf-8"), path.stem))))
+    pages += [(uri, known(of_result(result))) for uri, result in results.items()]
     listed = [
-        [
-            page.title,
-            f"{folder(uri)}/".removeprefix("/"),
-            aside.get(uri, 0),
-            [*map(_values, page.entries)],
-        ]
-        for uri, page in pages
+        [title, f"{folder(uri)}/".removeprefix("/"), aside.get(uri, 0), entries]
+        for uri, (title, entries) in pages
     ]
     whole = {"pages": listed, "same": [], "near": {}, **of_readers}
     data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))

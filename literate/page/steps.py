@@ -28,6 +28,7 @@ from literate.reading.notes import Block, Note
 from literate.reading.source import Source
 
 PATH = "path"
+_LAYOUT = "layout:"
 # How an item of the list begins that is a step, with its number.
 _NUMBER = re.compile(r"\[ \] \*\*(\d+)\.")
 
@@ -58,6 +59,9 @@ def steps(sources: Iterable[Source]) -> tuple[Step, ...]:
     """
     all_steps: list[Step] = []
     for source in sources:
+        # Most pages aren't lists, and to know it takes no parser.
+        if _LAYOUT not in source.text:
+            continue
         matter, note, _ = of_source(source)
         if matter.layout != PATH:
             continue

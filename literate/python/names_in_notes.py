@@ -56,6 +56,7 @@ _RENAMED = re.compile(r"[\s`]*(?:was|were|has been|have been|is now) (?:renamed|
 _TOKEN = re.compile(r"\[\w+\]")
 # A path, a name with hyphens, or a command with options: Python would read `-` and `/` as signs.
 _PATH = re.compile(r"[\w./-]+")
+_TICKED = re.compile(r"`\s*([\w./-]+)\s*`")
 _FILE = re.compile(
     r"[\w.]+\.(?:cfg|css|csv|dll|exe|html|ini|ipynb|js|json|md|pyi?|rst|sh|toml|txt|xml|ya?ml)"
 )
@@ -94,6 +95,13 @@ class Names:
     imported: frozenset[str]
     standard: frozenset[str]
 
+    @property
+    def listed(self) -> tuple[list[str], list[str], list[str]]:
+        r"""
+        ### All of them, in an order
+        """
+        return sorted(self.known), sorted(self.imported), sorted(self.standard)
+
     def unknown(self, code: str) -> str | None:
         r"""
         ### The first name that nothing has
@@ -102,7 +110,7 @@ class Names:
         """
         if code in self.known or _FILE.fullmatch(code):
             return None
-        if _PATH.fullmatch(code) and (self.root / code).exists():
+        if is_path(code, self.root):
             return None
         if _OPTION.fullmatch(code):
             return None if code[2:].replace("-", "_") in self.known else code
@@ -172,6 +180,22 @@ class Taken:
     identifiers: frozenset[str]
     origins: Mapping[str, frozenset[str]]
     modules: frozenset[str]
+
+
+def is_path(code: str, root: Path) -> bool:
+    r"""
+    ## Is it a path from the root?
+    """
+    return _PATH.fullmatch(code) is not None and (root / code).exists()
+
+
+def paths(text: str, root: Path) -> set[str]:
+    r"""
+    ## What a text has between backticks that is a path from the root
+
+    Of all that is said of its names, this alone depends on what lies on the disk.
+    """
+    return {code for code in _TICKED.findall(text) if is_path(code, root)}
 
 
 def names(sources: Iterable[Source], root: Path) -> Names:

@@ -65,11 +65,30 @@ class Row:
 def rows(source: Source) -> Iterator[Row]:
     r"""
     ## The rows of a source
+
+    Each is made when it is asked for first: of most pages, others need no more than the title.
     """
-    return iter(source.once(_rows))
+    return iter(source.once(_Rows))
 
 
-def _rows(source: Source) -> tuple[Row, ...]:
+class _Rows:
+    def __init__(self, source: Source) -> None:
+        self.made: list[Row] = []
+        self.others = _rows(source)
+
+    def __iter__(self) -> Iterator[Row]:
+        at = 0
+        while True:
+            if at == len(self.made):
+                row = next(self.others, None)
+                if row is None:
+                    return
+                self.made.append(row)
+            yield self.made[at]
+            at += 1
+
+
+def _rows(source: Source) -> Iterator[Row]:
     # A definition starts a row: its header stands beside its docstring. The inside of a function is
     # cut at notes only, so a nested function starts a row only if it has a docstring.
     starts = {
@@ -82,7 +101,6 @@ def _rows(source: Source) -> tuple[Row, ...]:
     docstrings = {docstring.first for docstring in documented if docstring is not None}
     # What documents an assignment stands below it, and has nothing to do with what follows.
     ends = {docstring.last for docstring in source.of_attributes.values()}
-    all_rows: list[Row] = []
     row: list[Line] = []
     for line in source.lines:
         before = row[-1] if row else None
@@ -98,12 +116,11 @@ def _rows(source: Source) -> tuple[Row, ...]:
         at_docstring = noted and line.number in docstrings
         begins = at_definition or at_docstring or at_attribute or at_next
         if row and (begins or _starts_comment(line, before)):
-            all_rows.append(_row(source, row))
+            yield _row(source, row)
             row = []
         row.append(line)
     if row:
-        all_rows.append(_row(source, row))
-    return tuple(all_rows)
+        yield _row(source, row)
 
 
 def _starts_comment(line: Line, before: Line | None) -> bool:

@@ -42,7 +42,8 @@ FILES = {
     "docs/notes.md": "# Notes\n\nSee [base](../pkg/base.py).\n",
     "pkg/__init__.py": '"""# Package\n\n$a^2$ of [all](user.py), [double](base.py#double)\n"""\n',
     "pkg/base.py": BASE,
-    "pkg/other.py": '"""# Other\n\nWith [a link](nowhere.md), which each says.\n"""\n\nx = 1\n',
+    "pkg/other.py": '"""# Other\n\nWith [a link](nowhere.md), which each says.\n\n'
+    'And a `nubmer_of_pages`.\n"""\nnumber_of_pages = 1\n',
     "pkg/user.py": USER,
 }
 # Each takes the place of a text of a file, so that other pages change with that one.
@@ -135,3 +136,13 @@ def test_a_build_takes_from_the_old_site_what_it_would_write_just_so(tmp_path: P
     assert same.stat().st_ino == moved
     assert again == {**first, ".nojekyll": b""}
     assert not (tmp_path / ".cache/literate/site").exists()
+
+
+def test_a_name_that_was_that_of_a_file_is_looked_up_again(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    for is_file in (False, True, False):
+        (tmp_path / "nubmer_of_pages").unlink(missing_ok=True)
+        if is_file:
+            (tmp_path / "nubmer_of_pages").touch()
+        _, said = site_of(tmp_path)
+        assert any("is `number_of_pages` meant?" in line for line in said) != is_file

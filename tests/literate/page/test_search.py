@@ -8,7 +8,8 @@ import markdown
 import pytest
 
 from literate import settings
-from literate.page.search import INDEX, Entries, Entry, index, of_document, of_source, words
+from literate.page.page import Page
+from literate.page.search import INDEX, Entries, Entry, index, known, of_document, of_source, words
 from literate.reading.source import parse
 from literate.site import Site, load
 from tests.literate.projects import write
@@ -42,7 +43,11 @@ def test_every_entry_leads_to_an_anchor_of_the_built_site(site: Path) -> None:
 
 
 def test_the_site_serves_the_index_of_its_sources(site: Path, loaded: Site) -> None:
-    written = loaded.search_index
+    made = [
+        Page(loaded.uris[path], "", "", "", {}, (), found=known(of_source(source)))
+        for path, source in loaded.sources.items()
+    ]
+    written = loaded.search_index(made)
     assert {name: (site / name).read_text(encoding="utf-8") for name in written} == written
     assert len(data(written[INDEX])) >= len(loaded.sources)
     # Nothing is left of the search of the theme.
@@ -156,9 +161,14 @@ def test_a_document_is_called_by_its_title_or_its_file() -> None:
 
 def test_documents_and_sources_stand_in_one_index(tmp_path: Path) -> None:
     write(tmp_path, {"guides/start.md": "# Start\n\nHere.\n"})
-    sources = {"p/a.py": parse(PAGE, "p/a.py"), "p/__init__.py": parse("x = 1\n", "p/__init__.py")}
-    uris = {"p/a.py": "b/a.md", "p/__init__.py": "index.md"}
-    listed = data(index(sources, uris, {tmp_path / "guides/start.md": "guides/start.md"})[INDEX])
+    of_sources = {
+        uri: known(of_source(parse(text, path)))
+        for uri, path, text in (
+            ("b/a.md", "p/a.py", PAGE),
+            ("index.md", "p/__init__.py", "x = 1\n"),
+        )
+    }
+    listed = data(index(of_sources, {tmp_path / "guides/start.md": "guides/start.md"})[INDEX])
     assert [(title, address) for title, address, *_ in listed] == [
         ("A page", "b/a/"),
         ("p", ""),
@@ -171,14 +181,14 @@ def test_documents_and_sources_stand_in_one_index(tmp_path: Path) -> None:
 
 def test_what_a_note_says_stays_data_in_the_index() -> None:
     source = parse('# </script> " \\ \u2028 `${x}` 😀\nx = 1\n', "a.py")
-    listed = data(index({"a.py": source}, {"a.py": "a.md"}, {})[INDEX])
+    listed = data(index({"a.md": known(of_source(source))}, {})[INDEX])
     assert listed[0][3][1][3] == '</script> " \\ ${x} 😀'
 
 
 def test_the_words_of_readers_and_the_ranks_of_pages_are_in_the_index() -> None:
     source = parse("x = 1\n", "a.py")
     text = 'same = [["bf16", "bfloat16"]]\n[near]\nLSTM = ["a state"]\n'
-    script = index({"a.py": source}, {"a.py": "a.md"}, {}, {}, {"a.md": 2}, words(text))[INDEX]
+    script = index({"a.md": known(of_source(source))}, {}, {}, {"a.md": 2}, words(text))[INDEX]
     assert '"same":[["bf16","bfloat16"]],"near":{"LSTM":["a state"]}' in script
     assert data(script)[0][2] == 2
 
