@@ -13,11 +13,11 @@ terms:
 
 [AdamW](adamw.py) gives every number of a weight matrix a step of a similar size. But a matrix is
 more than its numbers: it maps directions to directions. A few directions usually dominate its
-gradient, as the authors of Muon saw. So a step changes what the layer does to a few kinds of input,
-and leaves the others nearly as they were.
+gradient, and even the steps that AdamW makes of it, as the authors of Muon saw. So a step changes
+what the layer does to a few kinds of input, and leaves the others nearly as they were.
 
-**In:** matrices with their gradients. **Out:** the same matrices, moved by the same length in every
-direction of the gradient.
+**In:** matrices with their gradients. **Out:** the same matrices, moved by nearly the same length
+in every direction of the gradient.
 
 Take a gradient that is diagonal, $\operatorname{diag}(1,\, 0.1)$. The step of gradient descent goes
 ten times as far in the first direction as in the second. Muon goes along
@@ -28,8 +28,8 @@ $$
 U \Sigma V^\top \;\longrightarrow\; U V^\top
 $$
 
-It is for the matrices inside the layers. Embeddings, the head, biases and gains go to AdamW: a row
-of an embedding belongs to one token, and isn't mixed with the other rows.
+It is for the matrices inside the layers. Biases and gains go to AdamW, since they have no
+directions, and so do embeddings and the head: that trains best, the authors found.
 
 PyTorch has `torch.optim.Muon`, which updates one matrix after another. This page updates all
 matrices of one shape together: a small model has many small ones. It leaves out spreading the work
@@ -50,7 +50,7 @@ def orthogonalize(matrices: Tensor, steps: int = 5) -> Tensor:
     ## Newton-Schulz iteration
 
     `matrices` and the result are `[n_matrices, rows, columns]`. A decomposition at each step of
-    training would take too long. But a polynomial in $X$ with odd powers,
+    training is too slow on a GPU, the authors say. But a polynomial in $X$ with odd powers,
 
     $$
     a X + b\, (X X^\top) X + c\, (X X^\top)^2 X,
@@ -70,7 +70,7 @@ def orthogonalize(matrices: Tensor, steps: int = 5) -> Tensor:
 
     # The authors chose the coefficients so that small values grow fast: by 3.4 times in each step.
     # The price is that values end between 0.68 and 1.2, which the authors found to do no harm.
-    # Those that begin below 0.0016 stay smaller.
+    # Those that begin below 0.0015 stay smaller, and 1 itself becomes 0.70.
     a = 3.4445
     b = -4.7750
     c = 2.0315
@@ -194,10 +194,11 @@ def example(n_matrices: int = 2, rows: int = 3, columns: int = 5) -> tuple[Tenso
     ### Exercises
 
     ??? question "Multiply the loss by 1,000 in all steps. How do the steps of Muon change?"
-        Not at all: the singular values are set to 1 whatever they were.
+        Only by rounding: the iteration begins by dividing the matrix by its norm.
 
     ??? question "What is $U V^\top$ for a gradient with one row?"
-        The row, divided by its length: one direction, and a step of length 1 along it.
+        The row, divided by its length: one direction, and a step of length 1 along it. The
+        iteration makes 0.70 of that length.
 
     ??? question "Begin with `x` as it is, not divided by its norm. What happens to a value of 2?"
         $3.44 \cdot 2 - 4.78 \cdot 8 + 2.03 \cdot 32 \approx 34$, then 88 million, and soon
