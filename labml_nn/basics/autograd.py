@@ -126,8 +126,8 @@ class Variable:
         r"""
         ### Backward pass
 
-        Call it on the loss. Afterwards `grad` of each variable that the loss was computed from has
-        the derivative of the loss with respect to it, added to what was there.
+        Call it on the loss, once. Afterwards `grad` of each variable that the loss was computed
+        from has the derivative of the loss with respect to it, added to what was there.
         """
         # A result passes on its derivative once all parts of it have arrived, from all places where
         # it was used. To make sure, the graph is put in order, operands before results.

@@ -12,11 +12,12 @@ model, and a [judge](verifier.py) of its answers. **Out:** what the
 
 Take a question with eight answers, of which two are right. Their rewards are 1, those of the others
 0, and the mean is 0.25. The two right ones are better than the mean, so a step makes them likelier;
-the six others become less likely. If all eight were right, nothing would be learned, since none is
-better than another.
+the six others become less likely. If all eight were right, their rewards would teach nothing, since
+none is better than another.
 
 A step needs three models. The one that is trained; the same one *before* the step, which has
-written the answers; and a *reference*, which stays where the training began.
+written the answers; and a *reference*, which stays where the training began. Whatever the rewards
+are, the loss also pulls the model back towards the reference.
 """
 
 from collections.abc import Callable
@@ -75,7 +76,7 @@ def from_rewards(
     reference = AutoregressiveTransformer(*sizes.of_model())
     reference.load_state_dict(model.state_dict())
 
-    # Without a cache, writing would take more than half of the time. So a model with [a
+    # Without a cache, writing would take about half of the time. So a model with [a
     # cache](../transformers/kv_cache.py) writes, with the same weights. Large trainings have a
     # separate program for it.
     writer = CachedTransformer(*sizes.of_model())
@@ -162,8 +163,9 @@ def example(n_digits: int = 2, n_questions: int = 3, n_answers: int = 5) -> tupl
     ??? question "All answers to a question are wrong. What does a step learn from them?"
         - [ ] That they should become less likely.
             - They would have to be worse than others, and there are no others.
-        - [x] Nothing: all rewards equal their mean.
-            - Yes. Such a group is called [silent](signals.py).
+        - [x] Nothing from their rewards: all equal their mean.
+            - Yes. Such a group is called [silent](signals.py). What is left of the loss is the pull
+              towards the reference.
         - [ ] That the question is hard.
             - Nothing in the loss knows of questions.
     """

@@ -84,8 +84,8 @@ class AutoregressiveTransformer(nn.Module):
             (
                 TransformerLayer(
                     d_model=d_model,
-                    # All variants of attention have the same arguments, and any of them can take
-                    # the place of the plain one.
+                    # Most variants of attention begin with the same three arguments, and any of
+                    # these can take the place of the plain one.
                     self_attn=attention(heads, d_model, dropout_prob),
                     feed_forward=FeedForward(d_model, d_ff, dropout_prob, nn.GELU),
                     dropout_prob=dropout_prob,
@@ -162,8 +162,8 @@ def example(
         logits are not all equal, and that costs a little.
 
     ??? question "Train it on windows of a single character. Which loss can it reach at best?"
-        That of [counting pairs](../../training/counting.py): the one character it sees is all that
-        it can use.
+        About that of [counting pairs](../../training/counting.py): the one character it sees is
+        all that it can use.
     """
     # A small model, two layers high, with a context of twice the text: only the first rows of its
     # positions and of its mask are used.
