@@ -71,16 +71,16 @@ class SharedMixture(Mixture):
 
         # The experts that every token goes through. Several of them are one wider network: their
         # results would be added up, and so is what the hidden features of one network give. So one
-        # product takes the place of several.
+        # network takes the place of several.
         self.shared = SwiGLU(d_model, n_shared * d_ff, dropout_prob)
 
     def forward(self, x: Tensor) -> Tensor:
         r"""
         `x` and the result are `[seq_len, batch_size, d_model]`.
         """
-        # The shared expert works on every token, in one product and without gathering anything. Its
-        # result has no weight. What the chosen experts give is added, each with its weight, as on
-        # the page of the mixture.
+        # The shared expert works on all tokens at once, without gathering anything. Its result has
+        # no weight. What the chosen experts give is added, each with its weight, as on the page of
+        # the mixture.
         return self.shared(x) + super().forward(x)
 
 

@@ -130,8 +130,9 @@ def example(
     [2.241](../../results/pretrained.json#tables.qwen.queries%20and%20keys%20not%20normalised.loss).
     The wrong order is found neither by the loss nor by a shape: the gains have one number for each
     feature of a head before the rotation and after it. A comparison finds it. From random files our
-    logits differ from those of the library “transformers” by less than $10^{-10}$. We had no
-    network to try the published weights.
+    logits differ from those of the library “transformers” by less than $10^{-10}$, if both compute
+    with 64 bits. (Usually both have their rotations in 32 bits.) We had no network to try the
+    published weights.
 
     Left out are the tokenizer, and the models with [experts](../experts/mixture.py), whose names
     differ.
