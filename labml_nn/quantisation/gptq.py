@@ -119,7 +119,8 @@ def gptq_weights(model: nn.Module, tokens: Tensor, n_bits: int, group_len: int =
     `[seq_len, batch_size]`. A `group_len` of 0 is a whole row.
     """
     # From the first layer to the last: the inputs are those of the model whose earlier layers *are*
-    # rounded, so a layer makes up for some of their errors, too.
+    # rounded, as it will be used. A layer doesn't make up for their errors: it is to give what its
+    # exact weights would give for these inputs.
     for layer in model.modules():
         if isinstance(layer, nn.Linear):
             x = inputs_of(layer, model, tokens)

@@ -30,8 +30,9 @@ and makes those likelier that were better than the others. Here is a group of fo
 | `0123345;` | 0 | −0.25 | −0.58 |
 
 The mean of the rewards is 0.25, and their standard deviation $\sqrt{0.25 \cdot 0.75} = 0.43$. A
-step makes each token of the first answer likelier, with the weight 1.73, and the tokens of the
-others less likely.
+step pushes each token of the first answer up, with the weight 1.73, and the tokens of the others
+down, with 0.58. All four begin with `012`: what is pushed up once and down three times stays nearly
+where it was. The step teaches where the answers part.
 
 Our model has [imitated](imitation.py) 50 solved questions and sorts [30.9
 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of new ones. After

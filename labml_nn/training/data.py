@@ -218,10 +218,12 @@ def example(
     to be counted. (As one text, every tenth line is hard to predict where two lines meet that don't
     belong together, and hides most of it: 1.547 against 1.559.)
 
-    **Random estimates.** Many scripts average 20 random batches of 12 windows of the validation
-    text. For [counted letter pairs](counting.py#count_pairs), the standard deviation of such an
-    estimate is [0.010](../../results/counting.json#values.estimate_deviation) nats. Two models can
-    differ by less.
+    **Random estimates.** Some scripts, such as that of
+    [nanoGPT](https://github.com/karpathy/nanoGPT) for a CPU, average 20 random batches of 12
+    windows of the validation text. For [counted letter pairs](counting.py#count_pairs), the
+    standard deviation of such an estimate is
+    [0.010](../../results/counting.json#values.estimate_deviation) nats. Two models can differ by
+    less.
 
     ### Exercises
 

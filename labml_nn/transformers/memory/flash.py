@@ -39,7 +39,7 @@ queries themselves.
 [Twelve positions in tiles of three, causal: the order of
 computation](../../../results/memory_drawings.json#figures.tiles)
 
-**In:** query, key and value in the layout of kernels, `[batch_size, heads, seq_len, d_k]`.
+**In:** query, key and value in PyTorch's layout, `[batch_size, heads, seq_len, d_k]`.
 **Out:** the same averages as ever, up to rounding.
 """
 
