@@ -151,7 +151,8 @@ class Classifier(nn.Module):
         x = self.encoder(tokens, visible.unsqueeze(0))
 
         # One vector for each text, `[batch_size, d_model]`. The padded positions have vectors, too,
-        # which say nothing: they must not count in the mean.
+        # and even these have looked at the text. But how many there are depends on the rest of the
+        # batch, so they must not count in the mean.
         if self.pooling == "mean":
             weight = visible.unsqueeze(-1)
             x = (weight * x).sum(dim=0) / weight.sum(dim=0)

@@ -109,7 +109,8 @@ class CrossAttention(MultiHeadAttention):
         # Only the new positions need a result, so the query is usually one token long.
         scores = self.get_scores(self.query(query) / math.sqrt(self.d_k), memory.key)
 
-        # Padding gets no weight. If a memory is nothing but padding, its queries get zero.
+        # Padding gets no weight. If a memory is nothing but padding, the mean is zero, and the bias
+        # of the output layer is all that comes out.
         if memory.visible is not None:
             scores = scores.masked_fill(~memory.visible, torch.finfo(scores.dtype).min)
         attn = scores.softmax(dim=1)

@@ -8,6 +8,7 @@ from transformers.generation.candidate_generator import PromptLookupCandidateGen
 from labml_nn.inference.prompt_lookup import CountedLetters, PromptLookup
 from labml_nn.inference.speculative import distribution
 from labml_nn.training.counting import BackOff
+from labml_nn.training.data import tiny_shakespeare
 
 
 def tokens(text: str) -> Tensor:
@@ -71,3 +72,14 @@ def test_a_row_is_computed_once() -> None:
     assert list(predict.rows) == ["ab"]
     predict.rows["ab"] = first + 1
     assert torch.equal(predict(torch.tensor([0, 1])), first + 1)
+
+
+def test_in_short_pieces_of_a_play_hardly_any_three_letters_came_up_before() -> None:
+    text, found = tiny_shakespeare()[-100_000:], [0] * 4
+    for start in range(0, len(text) - 55, 55):
+        for end in range(16, 56):
+            piece = text[start : start + end]
+            longest = max(n for n in range(4) if piece[end - n :] in piece[: end - 1] or not n)
+            found[longest] += 1
+    nothing, one, _, three = (count / sum(found) for count in found)
+    assert 0.25 < nothing < 0.35 and 0.45 < one < 0.6 and three < 0.07
