@@ -25,8 +25,7 @@ expert 2 as well, and four expert 3. As shares of the tokens, that is (1, 0.5, 0
 share would be 0.5. Two remedies:
 
 * A *balancing loss* multiplies each share by the mean score of the expert and adds the products up.
-  Its gradient pushes the score of expert 1 down twice as hard as those of 2 and 3, and expert 4
-  isn't pushed at all.
+  Its gradient pushes the logit of expert 1 down and the three others up, that of expert 4 the most.
 * A *bias* is added to the scores, for the choice alone. After each step that of expert 1 goes down
   by 0.001, and that of expert 4 up. No gradient is needed.
 
@@ -91,10 +90,19 @@ def balancing_loss(router: Router) -> Tensor:
 
     If all is even, $f_i = 0.5$ and $P_i = 0.25$, and $L = 2$. By the factor $n$ this value, which
     is `n_active`, is the same for any number of experts.
+
+    Where does the gradient push? Scores sum to one, so a larger score for one expert takes from all
+    others. If each token has the scores $P$, the derivative by the logit $z_i$ of all tokens is
+
+    $$
+    \frac{\partial L}{\partial z_i} = n P_i \Big( f_i - \sum_j f_j P_j \Big)
+    $$
+
+    The sum is 0.7 here, so expert 1 with its share of 1 is pushed down, by
+    $4 \cdot 0.5 \cdot 0.3 = 0.6$. Experts 2 and 3 are pushed up by 0.16, and expert 4, which nobody
+    chose, by 0.28.
     """
-    # Counts have no gradient, but scores do: the gradient pushes the score of an expert down in
-    # proportion to its share. So a busy expert loses tokens, and an expert without any isn't
-    # pushed down: its scores rise as others fall, because they sum to one.
+    # Counts have no gradient, but scores do. So the shares are constants in the derivative above.
     n_experts = router.scores.shape[-1]
     return n_experts * (shares(router) * router.scores.mean(dim=0)).sum()
 
@@ -134,7 +142,8 @@ class BiasedRouter(Router):
     Each expert has a bias $b_i$, which decides on the *choice* and on nothing else. The weights
     $w_i$ are made of the scores without it, so the bias has no part in the gradients. The scores
     are sigmoids, $\sigma(z) = 1 / (1 + e^{-z})$, as in the paper: each is between 0 and 1 whatever
-    the others are, so a step of the bias is worth the same for every expert. (The paper takes $s_i$
+    the others are. Equal scores of a softmax are $1/n$, 0.004 for 256 experts, and beside that a
+    step of 0.001 would be large. (The paper takes $s_i$
     as the weight. The division by the sum is that of DeepSeek-V3.)
     """
 

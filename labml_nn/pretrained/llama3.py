@@ -208,11 +208,12 @@ def example(
     [A small Llama that is loaded with one wrong detail: means of three
     seeds](../../results/pretrained.json#tables.llama)
 
-    The loss finds no wrong $\epsilon$: with another one it stays
-    [1.939](../../results/pretrained.json#tables.llama.%CE%B5%20of%201e-12%2C%20not%201e-5.loss). A
-    comparison finds it. With the right one, from random files, our logits differ from those of the
-    library “transformers” by less than $10^{-10}$. We had no network to try the published weights.
-    Left out are Llama's tokenizer and a cache.
+    The loss doesn't find an $\epsilon$ of $10^{-12}$ in place of $10^{-5}$: it stays
+    [1.939](../../results/pretrained.json#tables.llama.%CE%B5%20of%201e-12%2C%20not%201e-5.loss),
+    since either is small beside the squares of the features. A comparison finds it. With the right
+    one, from random files, our logits differ from those of the library “transformers” by less than
+    $10^{-10}$. We had no network to try the published weights. Left out are Llama's tokenizer and a
+    cache.
 
     ### Exercises
 

@@ -11,8 +11,8 @@ terms:
   differential attention: Subtracts one attention from another, so that weight on noise cancels.
 ---
 
-A softmax never gives a key the weight zero. Over a long text many small weights on irrelevant
-keys add up to a lot: *attention noise*. Suppose that one of 64 keys matters and has a score of 4,
+A softmax gives a little weight even to keys that don't matter. Over a long text many small weights
+add up to a lot: *attention noise*. Suppose that one of 64 keys matters and has a score of 4,
 while all others have 0. Then the 63 others together get a weight of 0.54, and the key that matters
 gets 0.46.
 
@@ -28,7 +28,8 @@ second from the first. Suppose that the second map is even, with 1/64 for each k
 | 0.8 | 0.452 | −0.252 |
 
 The maps of this example are made up; those of a model are learned. With too large a share the
-others get negative weights, so $\lambda$ is learned, too.
+others get negative weights. Which share is right depends on the first map: here 0.544 makes the sum
+zero, and with a score of 2 in place of 4 it would be 0.909. $\lambda$ is learned, too.
 
 **In** and **out** are those of [multi-head attention](../mha.py): queries,
 `[seq_len_q, batch_size, d_model]`, keys and values of `seq_len_k` positions, and one vector for
@@ -57,7 +58,8 @@ def first_lambda(depth: int) -> float:
     for layer $l$ = `depth`, counted from 1.
     """
     # The first layer starts by subtracting little, 0.2, the fourth 0.56, and deep layers nearly
-    # 0.8. The paper says only that these constants work well.
+    # 0.8. The paper says that these constants work well in practice, and that with 0.8 or 0.5 for
+    # all layers the loss is nearly the same.
     return 0.8 - 0.6 * math.exp(-0.3 * (depth - 1))
 
 
@@ -128,8 +130,8 @@ class DifferentialAttention(nn.Module):
         One number for all heads of the layer.
         """
         # Both exponentials are about 1 at the start, and their difference about 0. A single learned
-        # number would do in principle. Exponentials of dot products, of which the maps are made
-        # too, let it learn about as fast as the maps.
+        # number would do in principle. The maps are made of exponentials of dot products, too, and
+        # the paper has them here so that $\lambda$ learns in step with the maps.
         first, second = (self.lambda_query * self.lambda_key).sum(dim=-1).exp()
         return first - second + self.lambda_init
 
@@ -140,9 +142,8 @@ class DifferentialAttention(nn.Module):
         `query` and the result are `[seq_len_q, batch_size, d_model]`, `key` and `value`
         `[seq_len_k, batch_size, d_model]`.
         """
-        # Each head's queries and keys are cut into two halves, `[..., heads, 2, d_half]`. The
-        # second half doesn't see the first, so that it is free to learn what is noise. Values stay
-        # whole.
+        # Each head's queries and keys are cut into two halves, `[..., heads, 2, d_half]`. Each half
+        # makes a map of its own, so the second is free to learn what is noise. Values stay whole.
         query = self.query(query).unflatten(-1, (2, -1))
         key = self.key(key).unflatten(-1, (2, -1))
         value = self.value(value)
@@ -218,8 +219,8 @@ def example(
     ### Where it departs from the paper
 
     The page departs from the paper in small things. The normalisation has no gains, because the
-    output layer can learn them, and the layers can have biases. Dropout, which the paper doesn't
-    mention, is applied to the difference. [Rotary positions](../rotary.py) are left out.
+    output layer can learn them, and the layers can have biases. Dropout, which the paper's code
+    doesn't have, is applied to the difference. [Rotary positions](../rotary.py) are left out.
 
     ### The two maps
 
@@ -236,8 +237,10 @@ def example(
         normalisation. So it is plain attention with a normalised result, for any $\lambda < 1$.
 
     ??? question "Leave out the normalisation, and let $\lambda$ be nearly 1. What happens?"
-        The two maps are alike at the start, so nearly everything cancels: the head's result
-        and its gradients are small.
+        The weights of a query sum to nearly zero. At the start both maps are nearly even, so what
+        all values have in common cancels. The rest doesn't: for random features, a little less
+        than half of the size of the first map's average is left. And the gradients of the queries
+        get larger, as both maps have some.
 
     ??? question "Take the root of `d_k` in place of `d_half`. How do you notice?"
         Compare with another implementation that has the same weights. All shapes stay, and so do

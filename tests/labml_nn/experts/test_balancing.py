@@ -52,6 +52,15 @@ def test_the_eight_tokens_of_the_page_and_a_step_of_the_bias_against_their_share
     assert router.bias.tolist() == pytest.approx([-0.001, 0, 0, 0.001])
 
 
+def test_the_gradient_pushes_the_busy_expert_down_and_the_idle_one_up_the_most() -> None:
+    router = page.BiasedRouter(D_MODEL, 4, 2)
+    logits = torch.tensor([0.5, 0.2, 0.2, 0.1]).log().requires_grad_()
+    router.scores = logits.softmax(dim=-1).expand(8, 4)
+    router.chosen = torch.tensor([[0, 1]] * 4 + [[0, 2]] * 4)
+    page.balancing_loss(router).backward()
+    assert logits.grad.tolist() == pytest.approx([0.6, -0.16, -0.16, -0.28])
+
+
 def test_the_gradients_are_those_of_the_loss_and_of_a_hundredth_of_each_layer_s_balance() -> None:
     def model() -> nn.Module:
         layers = [nn.Embedding(N_EXPERTS, D_MODEL), Mixture(*SIZES), Mixture(*SIZES)]

@@ -2,11 +2,13 @@ from functools import partial
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from transformers.models.diffllama.configuration_diffllama import DiffLlamaConfig
 from transformers.models.diffllama.modeling_diffllama import DiffLlamaAttention, lambda_init_fn
 
 from labml_nn.transformers.mha import causal_mask
+from labml_nn.transformers.variants import differential_attention as page
 from labml_nn.transformers.variants.differential_attention import (
     DifferentialAttention,
     first_lambda,
@@ -70,3 +72,30 @@ def test_the_first_share_is_that_of_the_paper_and_the_vectors_of_lambda_start_sm
     module = DifferentialAttention(3, 666)
     for part in (module.lambda_query, module.lambda_key):
         assert 0.09 < part.std() < 0.11
+
+
+def test_of_two_even_maps_only_what_the_values_share_cancels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    torch.manual_seed(1)
+    module, kept = DifferentialAttention(2, 64, 0.0), []
+    monkeypatch.setattr(page, "rms_norm", lambda x, _: kept.append(x) or x)
+    random = torch.randn(64, 4, 64)
+    sizes, slopes = {}, {}
+    for name, x in {"random": random, "shared": random + 5 * torch.randn(64)}.items():
+        x = F.layer_norm(x, (64,))
+        for share in (0.0, 1.0):
+            monkeypatch.setattr(module, "get_lambda", partial(torch.tensor, share))
+            module.zero_grad()
+            (module(query=x, key=x, value=x) * random).sum().backward()
+            sizes[name, share] = kept[-1].norm().item()
+            slopes[name, share] = module.query.linear.weight.grad.norm().item()
+    assert 0.3 < sizes["random", 1.0] / sizes["random", 0.0] < 0.5
+    assert sizes["shared", 1.0] / sizes["shared", 0.0] < 0.1
+    assert slopes["random", 1.0] > 1.2 * slopes["random", 0.0]
+
+
+def test_the_share_that_cancels_depends_on_the_score() -> None:
+    for score, share in ((4, 0.544), (2, 0.909)):
+        weights = torch.tensor([float(score), *[0.0] * 63]).softmax(dim=0)
+        assert (weights[1:].sum() * 64 / 63).item() == pytest.approx(share, abs=5e-4)
