@@ -24,8 +24,9 @@ The obvious way fails: apply the [logits](../transformers/models.py#Generator) t
 the last layer, this gives a loss of
 [2.904](../../results/inside.json#tables.readings.layer%204.raw), where the model's is
 [1.843](../../results/inside.json#tables.readings.layer%204.lens) (means of three models, each
-trained for 1,000 steps). And the third and fourth layer seem to make the predictions worse. Between
-the last layer and the logits, the model has a normalisation, and the lens needs it too:
+trained for 1,000 steps). And the third and fourth layer seem to make the predictions worse. The
+stream grows with each layer, the logits grow with it, and the predictions get too sure. Between the
+last layer and the logits, the model has a normalisation, and the lens needs it too:
 
 [The loss after each layer](../../results/inside.json#figures.losses)
 
@@ -75,8 +76,8 @@ def logit_lens(model: AutoregressiveTransformer, streams: Tensor) -> Tensor:
     [logits](../transformers/models.py#Generator). After the last layer, these *are* the logits of
     the model.
     """
-    # The last normalisation learned to bring the stream of the last layer to the size that the
-    # logits expect. Here it does that for every layer, though it was trained for one.
+    # The stream grows with each layer, and the normalisation divides by its size, whatever that is.
+    # Its learned gains were trained for the last layer alone.
     x = model.encoder.norm(streams)
 
     # A score for each letter, after each layer and at each position.
@@ -234,7 +235,9 @@ def example(
     Before the first layer, the normalisation hardly improves the reading, from
     [3.159](../../results/inside.json#tables.readings.embedding.raw) to
     [3.060](../../results/inside.json#tables.readings.embedding.lens). It matters more with each
-    layer.
+    layer, since the stream grows: in the classic model its features are 3.5 times as large after
+    the last layer as before the first. The learned gains matter little. Without them the loss after
+    the last layer is higher by 0.015.
 
     Left out: readings of a single head or network. The original post read GPT-2, whose tokens are
     pieces of words.

@@ -65,7 +65,7 @@ def decays(log_kept: Tensor) -> Tensor:
     total = log_kept.cumsum(dim=0)
     between = total.unsqueeze(1) - total
 
-    # Nothing of what is written later. Before the exponential, as that would overflow.
+    # Nothing of what is written later. Before the exponential, as that could overflow.
     future = causal_mask(len(total)).to(total.device) == 0
     return between.masked_fill(future[..., None], -math.inf).exp()
 

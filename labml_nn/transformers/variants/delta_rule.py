@@ -151,8 +151,8 @@ class DeltaRuleAttention(LinearAttention):
         self.decay = nn.Linear(d_model, heads)
         self.share = nn.Linear(d_model, heads)
 
-        # $\sigma(4) = 0.982$: at the start half of a write is left after 38 tokens. A state that
-        # forgets at once would get no gradient from what is far back.
+        # $\sigma(4) = 0.982$: by the bias alone, half of a write is left after 38 tokens. A state
+        # that forgets at once would get no gradient from what is far back.
         nn.init.constant_(self.decay.bias, 4.0)
 
     def forward(
@@ -220,8 +220,9 @@ def example(
     (three seeds), the best of all [variants](__init__.py). Our guess is that the decay tells near
     from far.
 
-    In the picture above, with 64 pairs both rules are bad: random keys aren't orthogonal, so each
-    write disturbs others.
+    In the picture above, with 64 pairs the delta rule is bad, too: random keys aren't orthogonal,
+    so each write disturbs others. With orthogonal keys its error would be 0. That of linear
+    attention would still be 1, since the old values are never removed.
 
     ### What is left out, and padding
 

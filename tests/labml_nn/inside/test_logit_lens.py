@@ -1,11 +1,15 @@
 r"""The logit lens and the tuned lens."""
 
+from pathlib import Path
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.distributions import Categorical, kl_divergence
 
 from labml_nn.inside import logit_lens as page
+from labml_nn.training.data import prepare, tiny_shakespeare
+from labml_nn.training.trained import load
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from tests.labml_nn.transformers.seam import equals
 from tests.oracles.compare import largest
@@ -102,3 +106,23 @@ def test_training_a_tuned_lens_leaves_the_model_and_the_target_alone() -> None:
     readings = page.logit_lens(model, tuned(streams)).log_softmax(-1)
     (-(target * readings).sum(dim=(0, 3)).mean()).backward()
     assert largest([mine], [model.generator.projection.weight.grad]) < 1e-10
+
+
+@torch.no_grad()
+def test_the_stream_of_the_classic_model_grows_and_its_last_gains_matter_little(
+    repository: Path,
+) -> None:
+    tokenizer, _, text = prepare(tiny_shakespeare(), 64)
+    model = AutoregressiveTransformer(len(tokenizer)).eval()
+    load(model, (repository / "results/weights/classic.safetensors").read_bytes())
+    tokens = text[: 64 * 40 + 1]
+    inputs, targets = (one.view(40, 64).t() for one in (tokens[:-1], tokens[1:]))
+    streams = page.residual_streams(model, inputs)
+    sizes = streams.std(dim=-1).mean(dim=(1, 2))
+    assert (sizes.diff() > 0).all() and 3.3 < sizes[-1] / sizes[0] < 3.7
+    raw, scaled = (page.losses(model.generator(x * streams), targets) for x in (1.0, 0.3))
+    with_gains = page.losses(page.logit_lens(model, streams), targets)
+    without = page.losses(model.generator(F.layer_norm(streams, (128,))), targets)
+    # Smaller logits are better ones, and the third and fourth layer make them better.
+    assert raw[4] > raw[3] > raw[2] and scaled[4] < scaled[3] < scaled[2]
+    assert scaled[4] < raw[4] - 0.9 and 0 < without[4] - with_gains[4] < 0.05

@@ -144,3 +144,18 @@ def test_padding_at_the_end_changes_no_output_but_the_state() -> None:
 
 def test_chunks_have_64_tokens_if_nothing_is_said() -> None:
     assert signature(delta_chunks).parameters["chunk_len"].default == 64
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_under_orthogonal_keys_only_a_rule_that_looks_first_replaces_old_values(
+    share: float,
+) -> None:
+    # All values are written under the same 16 keys twice. With `share` of what was found taken off,
+    # 1 is the delta rule, and 0 a sum.
+    keys = torch.linalg.qr(torch.randn(16, 16, dtype=torch.float64)).Q
+    state = torch.zeros(16, 16, dtype=torch.float64)
+    old, new = torch.randn(2, 16, 16, dtype=torch.float64)
+    for key, value in (*zip(keys, old, strict=True), *zip(keys, new, strict=True)):
+        state = state + key[:, None] * (value - share * key @ state)
+    left = keys @ state - new
+    torch.testing.assert_close(left, (1 - share) * old)
