@@ -63,7 +63,7 @@ def patches(images: Tensor, size: int) -> Tensor:
     squares = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
 
     # Row after row of squares, as one reads. The two axes of `size` must not be swapped with those
-    # of the grid: a plain `reshape` would make patches of pixels that are far apart.
+    # of the grid: a plain `reshape` would make patches of pixels that follow one another in a row.
     return squares.permute(1, 3, 0, 2, 4).flatten(3).flatten(0, 1)
 
 

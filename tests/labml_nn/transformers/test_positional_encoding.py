@@ -105,3 +105,16 @@ def test_dropout_acts_on_the_sum_in_training_only() -> None:
     x = sequence()
     assert torch.equal(fixed(dropout_prob=1.0)(x), torch.zeros_like(x))
     assert torch.equal(fixed(dropout_prob=1.0).eval()(x), fixed()(x))
+
+
+def test_the_slow_pairs_of_64_positions_need_few_directions() -> None:
+    slow = 2 * torch.pi / page.frequencies(128) > 64
+    encodings = page.sinusoidal_positions(128, 64).double().unflatten(1, (64, 2))
+
+    def directions(pairs: Tensor) -> int:
+        r"""How many hold all but a hundred-thousandth of the squares."""
+        squares = torch.linalg.svdvals(encodings[:, pairs].flatten(start_dim=1)).square()
+        return int((squares.cumsum(dim=0) < (1 - 1e-5) * squares.sum()).sum()) + 1
+
+    assert slow.sum() == 47 and directions(slow) == 5 and directions(~slow) > 20
+    assert directions(slow | ~slow) < 25
