@@ -62,7 +62,8 @@ class Run:
         * `batch_at` and `optimizers` are those of the [loop](loop.py#train), and `how` are its
           `schedule`, `gradients` and `clip`, if they aren't the usual ones
         * `name` stands before all that the run says
-        * `keep_in` is a folder that the run is [kept](run_file.py) in; without one, it isn't
+        * `keep_in` is a folder that the run is [kept](run_file.py) in, and that a new run goes on
+          from; without one, nothing is kept
         * `after_step` is for what belongs to a step and is no gradient; it gets the number of steps
           done and the loss
         * `say` gets sentences
@@ -107,8 +108,11 @@ class Run:
         """
         # A run that is new in this session goes on from its file, if it has one.
         if self.done == 0 and self.file.take(self):
-            self.tell(f"taken from {self.file.path}. To start from scratch, remove that file.")
-        self.tell(where_it_begins(steps, self.done, self.planned, self.before))
+            self.tell(
+                f"taken from {self.file.path}. To start from scratch, remove that file and run the "
+                "cell that makes the run."
+            )
+        self.tell(where_it_begins(steps, self.done, self.planned, self.before, self.file.path))
 
         # Nothing is trained if nothing is left to do, and it has just said so.
         if self.done >= steps:

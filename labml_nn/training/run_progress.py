@@ -25,6 +25,7 @@ picture can be saved.
 import builtins
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from labml_nn.training.figures import LiveFigure
 
@@ -42,24 +43,28 @@ def time_left(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
 
 
-def where_it_begins(steps: int, done: int, planned: int, before: int) -> str:
+def where_it_begins(
+    steps: int, done: int, planned: int, before: int, file: Path | None = None
+) -> str:
     r"""
     ## Where it begins
 
     * `steps` is how many steps there should be, and `done` how many there were
     * `planned` is how many there should have been, when it was asked before
     * `before` is for how many steps the model was trained by others
+    * `file` is the one that the run is [kept](run_file.py) in, if it is
     """
     # A new run: the usual case, and that of a model which is fine-tuned.
     if not done:
         trained = f"from weights that were trained for {before:,} before"
         return f"{steps:,} steps, {trained if before else 'from scratch'}."
 
-    # A cell that does nothing has to say why.
+    # A cell that does nothing has to say why. A new run would go on from its file.
     if done >= steps:
+        remove = f"remove {file} and " if file else ""
         return (
             f"{done:,} steps are done, and nothing is left to do. To go on, ask for more; to start "
-            "from scratch, run the cell that makes the run."
+            f"from scratch, {remove}run the cell that makes the run."
         )
 
     # The learning rate depends on two numbers, the step and how many there should be. So a longer

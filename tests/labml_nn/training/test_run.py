@@ -89,18 +89,26 @@ def test_a_file_goes_on_with_a_run_where_its_machine_was_taken_away(
         run_of(make(), lost, keep_in="kept", name="a b/c").train(STEPS)
     # Another session. The last tenth was at step 24.
     said: list[str] = []
-    run = run_of(make(), keep_in="kept", name="a b/c", say=lambda *words: said.append(words[-1]))
+    how = {"keep_in": "kept", "name": "a b/c", "say": lambda *words: said.append(words[-1])}
+    run = run_of(make(), **how)
     run.train(STEPS)
     assert said[:2] == [
-        "taken from kept/a_b_c.pt. To start from scratch, remove that file.",
+        "taken from kept/a_b_c.pt. To start from scratch, remove that file and run the cell that "
+        "makes the run.",
         f"goes on after step 24 of {STEPS}.",
     ]
     assert (run.losses, weights(run.model)) == expected
     # In the next one nothing is left to do, and the model is the trained one and knows it.
-    done = run_of(make(), keep_in="kept", name="a b/c")
+    said.clear()
+    done = run_of(make(), **how)
     done.train(STEPS)
     assert (done.losses, weights(done.model)) == expected
     assert done.model.steps_trained == STEPS
+    # From scratch is what it says in the end, and the run is made again.
+    assert said[-1].endswith("scratch, remove kept/a_b_c.pt and run the cell that makes the run.")
+    Path("kept/a_b_c.pt").unlink()
+    run_of(make(), **how).train(2)
+    assert "2 steps, from scratch." in said
 
 
 @pytest.mark.parametrize(("seed", "shift"), [(2, 0), (1, 1)])
