@@ -35,7 +35,6 @@ from labml_nn.experts.balancing import (
 )
 from labml_nn.experts.mixture import Mixture, Router
 from labml_nn.training.data import RandomWindows, fixed_windows, prepare
-from labml_nn.training.device import choose_device
 from labml_nn.training.loop import adamw, evaluate, gradients, train
 from labml_nn.training.run import Run
 from labml_nn.transformers.basic.autoregressive_experiment import read_text
@@ -153,11 +152,11 @@ def notebook(
     # The same batches for all three, 16 windows of 64 characters each. So a batch is 1,024 tokens,
     # with two choices each, and an equal share of them is 128 for each expert. The models start
     # from the same weights. Each model has a [run](../training/run.py), which keeps its optimizer,
-    # step and losses. To start from scratch, run this cell again.
+    # step and losses. To start from scratch, run this cell again. If you named a folder in
+    # `keep_in`, remove the runs' files there first.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     batches = RandomWindows(training, seq_len, 16, seed)
-    device = choose_device()
     runs = {}
     for way, (router, gradients_of_batch, balance) in WAYS.items():
         # The seed is set for each, so that all draw the same numbers.
@@ -166,7 +165,7 @@ def notebook(
             len(tokenizer),
             seq_len,
             lambda router=router: Mixture(D_MODEL, D_FF, N_EXPERTS, N_ACTIVE, router=router),
-        ).to(device)
+        )
 
         # Only the balancing differs, and with the bias the scores are sigmoids. The bias moves
         # after each step.
@@ -175,7 +174,9 @@ def notebook(
         runs[way] = Run(model, batches.at, [adamw(model)], name=way, keep_in=keep_in, **how)
 
     # ### Training
-    # Stop it when you like; run this cell again, and it goes on.
+    # On the CPU: by our count, a Tesla T4 would take longer to start the many small products of the
+    # experts than two cores to compute them. Stop it when you like; run this cell again, and it
+    # goes on.
     loads = {}
     for way, run in runs.items():
         run.train(steps)
