@@ -122,7 +122,7 @@ def notebook(
     # step there are 256 random places. They point a little elsewhere each time, and long steps
     # follow each of them far. So the rate falls in the end, and short steps average them. (With
     # many more places in a step, the long ones go down as well.) To start from scratch, run this
-    # cell again.
+    # cell again. If you named a folder in `keep_in`, remove the run's file there first.
     tokenizer, training, validation = prepare(read_text(corpus), seq_len=64)
     weights = parameters(len(tokenizer), seed)
 

@@ -55,7 +55,7 @@ def notebook(
     # Each starts from the same seed and sees the same batches. So the models that have the same
     # parts start with the same weights, and only the change makes the difference. Each model has a
     # [run](../training/run.py), which keeps its optimizer, step and losses. To start from scratch,
-    # run this cell again.
+    # run this cell again. If you named a folder in `keep_in`, remove the runs' files there first.
     device = choose_device()
     batches = RandomWindows(training, seq_len, 12, seed)
     runs = {}

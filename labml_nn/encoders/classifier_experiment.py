@@ -138,7 +138,8 @@ def notebook(
     # ### An encoder that fills gaps
     # As in [the experiment before](experiment.py). The last tenth of the text is held out for both
     # tasks. The model's [run](../training/run.py) keeps the optimizer, the step and the losses. To
-    # start from scratch, run this cell again.
+    # start from scratch, run this cell again. If you named a folder in `keep_in`, remove the run's
+    # file there first.
     letters, training, validation = prepare(read_text(corpus), SEQ_LEN)
     tokenizer = MaskTokenizer(letters)
     torch.manual_seed(seed)
@@ -161,6 +162,7 @@ def notebook(
     # ### Two starts
     # The same training, for the encoder from above and for one whose weights are drawn now. Copies
     # are trained, so that you can go on with the model. To start from scratch, run this cell again.
+    # If you named a folder in `keep_in`, remove the runs' files there first.
     torch.manual_seed(seed)
     starts = {"pretrained": model.encoder, "from scratch": small_encoder(len(tokenizer))}
     runs = {}

@@ -145,7 +145,7 @@ def notebook(
     # out. The seed decides the first weights, the windows and the gaps. The chosen letters are 40
     # %, with which this model learns faster than with BERT's 15 %. The model's
     # [run](../training/run.py) keeps the optimizer, the step and the losses. To start from scratch,
-    # run this cell again.
+    # run this cell again. If you named a folder in `keep_in`, remove the run's file there first.
     letters, training, validation = prepare(read_text(corpus), SEQ_LEN)
     tokenizer = MaskTokenizer(letters)
     torch.manual_seed(seed)

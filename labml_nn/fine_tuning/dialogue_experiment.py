@@ -143,7 +143,8 @@ def notebook(
     # ### Reading
     # All facts are in the text. Half of them will be in the dialogues, too. The seed decides the
     # first weights and the batches. The model's [run](../training/run.py) keeps the optimizer, the
-    # step and the losses. To start from scratch, run this cell again.
+    # step and the losses. To start from scratch, run this cell again. If you named a folder in
+    # `keep_in`, remove the run's file there first.
     facts = all_facts()
     taught, held_out = split_facts(facts)
     text = text_to_read(facts)

@@ -110,7 +110,8 @@ def notebook(
 
     # ### The base model
     # The seed decides on the first weights. The model's [run](../training/run.py) keeps the
-    # optimizer, the step and the losses. To start from scratch, run this cell again.
+    # optimizer, the step and the losses. To start from scratch, run this cell again. If you named a
+    # folder in `keep_in`, remove the run's file there first.
     torch.manual_seed(seed)
     base = AutoregressiveTransformer(len(tokenizer)).to(device)
     learning = Run(base, batches.at, [adamw(base, 3e-3)], name="base", keep_in=keep_in)

@@ -132,7 +132,7 @@ def notebook(
     # ### A model that answers
     # As in [the experiment before](dialogue_experiment.py). First it reads. The model's
     # [run](../training/run.py) keeps the optimizer, the step and the losses. To start from scratch,
-    # run this cell again.
+    # run this cell again. If you named a folder in `keep_in`, remove the run's file there first.
     facts = all_facts()
     taught, held_out = split_facts(facts)
     text = text_to_read(facts)

@@ -133,7 +133,8 @@ def notebook(steps: int = 800, seed: int = 1, keep_in: str = "") -> None:
     """
     # ### Digits
     # New digits in each step. The model's [run](../training/run.py) keeps the optimizer, the step
-    # and the losses. To start from scratch, run this cell again.
+    # and the losses. To start from scratch, run this cell again. If you named a folder in
+    # `keep_in`, remove the run's file there first.
     torch.manual_seed(seed)
     reader = classifier()
     how = {"gradients": digit_gradients, "name": "digits", "keep_in": keep_in}

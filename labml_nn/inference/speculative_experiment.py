@@ -92,8 +92,8 @@ def notebook(
     # The target has four layers, the draft a single one of half the width: a fourteenth of the
     # weights. Both are trained on the same windows, three at a time. A window has 256 letters, so
     # that there is something to look up. Each model has a [run](../training/run.py), which keeps
-    # its optimizer, step and losses. To start from scratch, run this cell again; a run that is kept
-    # in a folder says which file to remove first.
+    # its optimizer, step and losses. To start from scratch, run this cell again. If you named a
+    # folder in `keep_in`, remove the runs' files there first.
     seq_len = 256
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     n_vocab = len(tokenizer)

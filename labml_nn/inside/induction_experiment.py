@@ -105,7 +105,7 @@ def notebook(steps: int = 600, seed: int = 1, keep_in: str = "") -> None:
     # ### The model
     # The seed decides on the first weights and on the sequences of the training. The model's
     # [run](../training/run.py) keeps the optimizer, the step and the losses. To start from scratch,
-    # run this cell again.
+    # run this cell again. If you named a folder in `keep_in`, remove the run's file there first.
     torch.manual_seed(seed)
     model = AttentionOnly()
     training = Run(model, RepeatedParts(seed=seed).at, [adamw(model, 0.01)], keep_in=keep_in)

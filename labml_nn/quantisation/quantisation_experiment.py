@@ -61,7 +61,7 @@ def notebook(
     # The classic transformer, trained as on [its own
     # page](../transformers/basic/autoregressive_experiment.py). The model's
     # [run](../training/run.py) keeps the optimizer, the step and the losses. To start from scratch,
-    # run this cell again.
+    # run this cell again. If you named a folder in `keep_in`, remove the run's file there first.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     device = choose_device()

@@ -132,7 +132,7 @@ def notebook(steps: int = 400, seed: int = 1, keep_in: str = "") -> None:
     # ### Letters among dots
     # The state has 16 numbers for each of 32 channels, in all three. Each model has a
     # [run](../training/run.py), which keeps its optimizer, step and losses. To start from scratch,
-    # run this cell again.
+    # run this cell again. If you named a folder in `keep_in`, remove the runs' files there first.
     d_model = 32
     layers = {
         "fixed": lambda: fixed_mamba(d_model, d_model),

@@ -95,7 +95,7 @@ def notebook(
     # ### Two models
     # The same windows for both, of 64 letters, and the same learning rate. Each model has a
     # [run](../training/run.py), which keeps its optimizer, step and losses. To start from scratch,
-    # run this cell again.
+    # run this cell again. If you named a folder in `keep_in`, remove the runs' files there first.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     batches = RandomWindows(training, seq_len, 12, seed)

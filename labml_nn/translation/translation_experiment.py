@@ -185,7 +185,7 @@ def notebook(steps: int = 500, seed: int = 1, keep_in: str = "") -> None:
     # ### The models
     # The three start from the same weights and see the same batches. Each model has a
     # [run](../training/run.py), which keeps its optimizer, step and losses. To start from scratch,
-    # run this cell again.
+    # run this cell again. If you named a folder in `keep_in`, remove the runs' files there first.
     pairs = DatePairs(days, 32, seed)
     runs = {}
     for name, way in WAYS.items():

@@ -128,7 +128,8 @@ def notebook(
     # ### The model
     # On a GPU there is time for twice the width, two more layers, and more and longer windows. The
     # model's [run](../../training/run.py) keeps the optimizer, the step and the losses. To start
-    # from scratch, run this cell again.
+    # from scratch, run this cell again. If you named a folder in `keep_in`, remove the run's file
+    # there first.
     device = choose_device()
     on_gpu = device.type != "cpu"
     d_model, heads, n_layers, seq_len, batch_size = (

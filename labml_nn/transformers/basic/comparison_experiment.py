@@ -94,7 +94,8 @@ def notebook(
     """
     # ### The text and the models
     # Characters in, characters out. Each model has a [run](../../training/run.py), which keeps its
-    # optimizer, step and losses. To start from scratch, run this cell again.
+    # optimizer, step and losses. To start from scratch, run this cell again. If you named a folder
+    # in `keep_in`, remove the runs' files there first.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     device = choose_device()

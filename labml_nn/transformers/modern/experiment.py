@@ -123,7 +123,8 @@ def notebook(
     # ### The model
     # Two thirds of four times the width are inside the feed-forward networks, rounded to 16. It has
     # about as many weights as the classic model. The model's [run](../../training/run.py) keeps the
-    # optimizer, the step and the losses. To start from scratch, run this cell again.
+    # optimizer, the step and the losses. To start from scratch, run this cell again. If you named a
+    # folder in `keep_in`, remove the run's file there first.
     device = choose_device()
     on_gpu = device.type != "cpu"
     d_model, heads, n_layers, d_ff, seq_len, batch_size = (
