@@ -47,6 +47,13 @@ TIMED = (
     "reinforcement/grpo_experiment",
 )
 TIMED_STEPS = 40
+# Where there is a GPU, these train a larger model; the place of its loss, if it is recorded.
+LARGER = {
+    "transformers/basic/autoregressive_experiment": (
+        "results/gpu.json#tables.parts.the%20experiment.loss"
+    ),
+    "transformers/modern/experiment": "",
+}
 # Tokens that are really drawn of a sample; what a sample takes is left out.
 DRAWN = 2
 # Cells that look at numbers, of examples and of exercises.
@@ -232,6 +239,8 @@ def main() -> None:
         numbers = ", ".join(f"{key} = {value:.2g}" for key, value in entry.items())
         if name in TIMED:
             numbers += ", timed = true"
+        if name in LARGER:
+            numbers += f', larger = "{LARGER[name]}"'
         print(f"{name}: {numbers}", flush=True)
         entries.append(f'"labml_nn/{name}.py" = {{ {numbers} }}\n')
     if not chosen:

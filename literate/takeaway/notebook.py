@@ -25,6 +25,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
+from urllib.parse import unquote
 
 from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError, Problem
@@ -130,7 +131,8 @@ def script(
     look = looks.look(settings, source.path)
     draws = {"matplotlib"} if look else set()
     packages = _packages(sorted({*third_party(needed.outside), *draws}))
-    cells = [*page.introduction(requirements.said(settings, source.path, packages.values()))]
+    takes = requirements.said(settings, source.path, packages.values(), plan.on_gpu, page.recorded)
+    cells = [*page.introduction(takes)]
     holes = exercises.exercises(settings, source.path)
     set_up = len(cells)
     # What is told of annotations stands in the first cell: a script can't say it later, and a
@@ -505,6 +507,15 @@ class _Page:
                 self.unlinked[self.by_path[linked]] = None
         text = with_addresses(note, path, self.sources, self.addresses, self.results)
         return folded_answers.unfolded(text).strip()
+
+    def recorded(self, place: str) -> str:
+        r"""
+        The number at a place such as `results/a.json#values.loss`, with a link to it.
+        """
+        file, _, anchor = place.partition("#")
+        _, value = self.results[file].find(unquote(anchor))
+        address = self.addresses.of_file(file, anchor)
+        return f"{value:.2f}" if address is None else f"[{value:.2f}]({address})"
 
     def linked(self, text: str, module: str) -> str:
         address = self.addresses.of_module(self.sources[module])

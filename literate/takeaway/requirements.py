@@ -15,11 +15,19 @@ measures them, and writes for each page what it found:
 `cores` are minutes on two cores, `gpu` those on a Tesla T4, and `memory` is what of its memory the
 notebook uses at a time, in GiB. A notebook that does not ask for a GPU has no `gpu`. With
 `timed = true` the minutes on two cores are those of a run, and no count.
+
+A notebook may train a larger model where there is a GPU. It has `larger`, which is the place of the
+recorded loss, or empty if there is none:
+
+```toml
+"my_package/large.py" = { cores = 1, gpu = 2, memory = 1, larger = "results/a.json#values.loss" }
+```
 """
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
+from typing import Any
 
 from literate.settings import Settings
 
@@ -27,23 +35,38 @@ from literate.settings import Settings
 _read = cache(tomllib.loads)
 
 
-def said(settings: Settings, path: str, packages: Collection[str]) -> str:
+def said(
+    settings: Settings,
+    path: str,
+    packages: Collection[str],
+    on_gpu: bool = False,
+    number: Callable[[str], str] = str,
+) -> str:
     r"""
     ## The sentences of a page's notebook
 
-    `packages` are those that it needs, by the names that pip knows.
+    `packages` are those that it needs, by the names that pip knows. `on_gpu` says whether it runs
+    on a GPU if there is one, and `number` gives the number at a place in a record.
     """
     names = sorted(packages)
     needs = " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
     parts = [f"Needs {needs}."] if needs else []
     name = settings.takes
-    counted = _read((settings.root / name).read_text("utf-8")).get(path) if name else None
+    counted = _read((settings.root / name).read_text("utf-8")).get(path, {}) if name else {}
     if counted:
         parts.append(_times(counted))
+    if "larger" in counted:
+        # Without it, the minutes read as if a GPU were slower.
+        to = f", to a loss of about {number(counted['larger'])}" if counted["larger"] else ""
+        parts.append(f"On a GPU it trains a larger model{to}.")
+    elif on_gpu and "gpu" not in counted:
+        parts.append("It runs on a GPU, if there is one.")
+    if on_gpu or "gpu" in counted:
+        parts.append("In Colab, choose one under Runtime, Change runtime type.")
     return " ".join(parts)
 
 
-def _times(counted: Mapping[str, float]) -> str:
+def _times(counted: Mapping[str, Any]) -> str:
     text = f"Takes about {_minutes(counted['cores'])} on two cores"
     if counted.get("timed"):
         text += ", by a timed run"
@@ -52,8 +75,7 @@ def _times(counted: Mapping[str, float]) -> str:
         text += f", or {_minutes(counted['gpu'])} on a Tesla T4 with {memory}"
     if "gpu" in counted or not counted.get("timed"):
         text += ", by a count of the operations"
-    where = " In Colab, choose one under Runtime, Change runtime type." if "gpu" in counted else ""
-    return f"{text}.{where}"
+    return f"{text}."
 
 
 def _minutes(number: float) -> str:
