@@ -14,6 +14,13 @@ from collections.abc import Iterable
 
 # The roles whose text is a name in code; what others hold is in a language of its own, or is words.
 _NAMES = set("any attr class const data exc func meth mod obj".split())
+# An address can have pairs of brackets, and ends before a bracket that stands alone. It is taken
+# whole or not at all: with `<` or `{` behind it, it is a template, as `https://host/<name>` is.
+_SIGN = r"[^\s<>()\[\]{}`\"']"
+_PAIR = rf"\({_SIGN}*+\)|\[{_SIGN}*+\]"
+_BARE = rf"(?P<bare>https?://(?=\w)(?:{_SIGN}|{_PAIR})++)(?![<{{])"
+# What ends a sentence or an emphasis, and no address.
+_AFTER = ".,;:!?*_"
 # A backslash and a blank are nothing, and set a role apart from letters; that behind it may have no
 # blank.
 _INLINE = re.compile(
@@ -25,8 +32,9 @@ _INLINE = re.compile(
     r"|(?<![\w`])`(?P<shown>[^`<]*[^`<\s])\s+<(?P<meant>[~.!]?[A-Za-z_][\w.]*)>`(?![\w`])"
     r"|`[^`]*`"
     r"|(?:(?<=\S)\\ )?\[(?P<cited>\w[\w.-]*|[#*])\]_(?!\w)"
-    # An address alone. What Markdown or HTML says of one is left as it is.
-    r"|(?<!\]\()(?<!\]: )(?<![\w<\"'=/])(?P<bare>https?://[^\s<>`\"'\])]*[\w/#&=+~-])"
+    # What Markdown or HTML says of an address is left as it is: a link with all its words.
+    r"|\[[^\[\]`]++\]\((?:[^()`\n]|\([^()`\n]*+\))++\)"
+    rf"|(?<!\]\()(?<!\]: )(?<![\w<\"'=/]){_BARE}"
 )
 # Roles with the number of a document, and where it stands.
 _NUMBERED = {
@@ -96,7 +104,8 @@ def _inline(match: re.Match[str]) -> str:
     if match["cited"]:
         return f"[{match['cited']}]"
     if match["bare"]:
-        return f"[{escaped(match['bare'])}]({match['bare']})"
+        address = match["bare"].rstrip(_AFTER)
+        return f"[{escaped(address)}]({address}){match['bare'][len(address) :]}"
     if match["literal"]:
         return match["literal"].removeprefix("\\ ").removesuffix("\\ ")
     return match[0]

@@ -223,6 +223,37 @@ def test_marks_of_sphinx_become_those_of_markdown(written: str, shown: str) -> N
     assert "\n".join(line for line in lines if line.strip()) == shown
 
 
+BRACKETS = "https://a.example/Foo_(bar)"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (f"{BRACKETS}.", rf"[https://a.example/Foo\_(bar)]({BRACKETS})."),
+        (f"({BRACKETS})", rf"([https://a.example/Foo\_(bar)]({BRACKETS}))"),
+        ("*https://a.b/c*, x", "*[https://a.b/c](https://a.b/c)*, x"),
+        ("https://a.b/c_?! (so)", "[https://a.b/c](https://a.b/c)_?! (so)"),
+        ("https://a.b/c(d", "[https://a.b/c](https://a.b/c)(d"),
+    ],
+)
+def test_an_address_alone_ends_where_its_author_means(written: str, shown: str) -> None:
+    (line,) = as_markdown([written])
+    assert line.text == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://host/<name>, https://host/{name}/x and https://host/a<b>",
+        "https:// and https://... and https://(x)",
+        "[see https://a.b/c](https://a.b/d) and [https://a.b](<https://a.b/(c)>)",
+        f"[https://a.b and\nmore]({BRACKETS} 'https://c.d')",
+    ],
+)
+def test_what_is_no_address_alone_stays(text: str) -> None:
+    assert "\n".join(line.text for line in as_markdown(text.split("\n"))) == text
+
+
 @pytest.mark.parametrize(
     "text",
     [
