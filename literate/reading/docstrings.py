@@ -28,18 +28,13 @@ from literate.reading.nested import nested
 from literate.reading.restructured import (
     LISTED,
     RULE,
-    Item,
-    TextLine,
-    apart,
     blocks,
-    body,
-    dedented,
     end_of_fence,
-    indented,
     levelled,
     listed,
 )
 from literate.reading.substitutions import substituted
+from literate.reading.text_lines import Item, TextLine, apart, body, dedented, indented
 
 # What the names of sections say about their entries: names of arguments or attributes, results,
 # errors, other names, or text.
@@ -104,6 +99,7 @@ _SIGNS = re.compile(
     r"(?m)^\s*>>>|::[ \t]*$|^\s*\.\. |:[a-z]+:`|`__?(?!\w)|>`|\]_|^\s*[:@][a-z]+[^:\n`]*:(?:\s|$)"
     r"|^\s*([-=~^\"*+#])\1{2,}\s*$|^\s*\+[-=]+\+|^\s{0,3}[A-Z]\w*(?: \w+)?[ \t]*:[ \t]*$"
     r"|:[ \t]*\n(?:[ \t]*\n)?[ \t]*(?:[-*+]|\d+[.)])[ \t]|^\s*\|[ \t][^|\n]+$|``\\ |\\ ``"
+    r"|^ *={2,}(?: +={2,})+ *$|^--?\w[^\n]*? {2,}\S|(?:\A|\n[ \t]*\n)( *)\S[^\n]*[^\s:]\n\2 +\S"
     r"|^\s*#\.\s|(?<!\]\()(?<![\w<\"'=/])https?://"
 )
 

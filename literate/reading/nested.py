@@ -16,7 +16,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from literate.reading.restructured import FENCE, TextLine, end_of_fence
+from literate.reading.restructured import FENCE, end_of_fence
+from literate.reading.text_lines import TextLine
 
 _ITEM = re.compile(r"\s*(?P<mark>[-*+]|\d{1,9}[.)])(?:\s|$)")
 _NUMBER = re.compile(r"(\s*\d{1,9})([.)])(?=\s)")

@@ -17,48 +17,11 @@ import ast
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from literate.reading.definitions import options, terms
+from literate.reading.drawn_tables import end_of_table, set_table
 from literate.reading.inline_marks import escaped, inline
-
-
-class TextLine(NamedTuple):
-    r"""
-    ## A line of a docstring
-
-    `at` is the number of its line there, counted from 0.
-    """
-
-    text: str
-    at: int
-
-    @property
-    def indent(self) -> int:
-        r"""
-        ### The blanks that it begins with
-        """
-        return len(self.text) - len(self.text.lstrip())
-
-    @property
-    def is_blank(self) -> bool:
-        r"""
-        ### Is there nothing in it?
-        """
-        return not self.text.strip()
-
-
-class Item(NamedTuple):
-    r"""
-    ## An item of a list
-
-    `head` is Markdown, and `said` what is said of it; the head may be empty. `at` is the number of
-    its line.
-    """
-
-    head: str
-    at: int
-    said: list[TextLine]
-
+from literate.reading.text_lines import Item, TextLine, apart, body, dedented, indented
 
 # What a rule makes of the lines from one on, and the line behind the last that it took.
 _Made = tuple[list[TextLine], int] | None
@@ -75,7 +38,6 @@ _TARGET = re.compile(
 )
 # Where a target leads that stands in the line below it.
 _ADDRESS = re.compile(r"\s*(?P<address>(?:https?:|mailto:|ftp:)\S+)\s*$")
-_BORDER = re.compile(r"\s*(?:={2,}(?:\s+={2,})+|\+(?:[-=]+\+)+)\s*$")
 RULE = re.compile(r"([=\-~^\"'*+#.:_])\1{2,}\s*$")
 # A line that begins an item of a list.
 LISTED = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+\S")
@@ -136,16 +98,6 @@ def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
     return made + _prose(prose)
 
 
-def apart(above: list[TextLine], below: Sequence[TextLine]) -> None:
-    r"""
-    ## An empty line between two blocks
-
-    Where there is none yet; Markdown needs it.
-    """
-    if above and below and not above[-1].is_blank and not below[0].is_blank:
-        above.append(TextLine("", below[0].at))
-
-
 def targets(lines: Sequence[TextLine]) -> Iterator[tuple[str, str]]:
     r"""
     ## The addresses that a docstring gives to words
@@ -184,39 +136,6 @@ def _prose(lines: Sequence[TextLine]) -> list[TextLine]:
             made.append(TextLine("", line.at))
         made.append(TextLine(shown, line.at))
     return made
-
-
-def body(lines: Sequence[TextLine], at: int, indent: int) -> tuple[list[TextLine], int]:
-    r"""
-    ## What is indented below a line
-
-    Without its indentation and without the empty lines around it, and the line behind it. `at` is
-    where it begins, and `indent` is that of the line above.
-    """
-    end = at
-    for number in range(at, len(lines)):
-        if lines[number].is_blank:
-            continue
-        if lines[number].indent <= indent:
-            break
-        end = number + 1
-    begin = next((i for i in range(at, end) if not lines[i].is_blank), end)
-    return dedented(lines[begin:end]), max(end, at)
-
-
-def dedented(lines: Sequence[TextLine]) -> list[TextLine]:
-    r"""
-    ## Lines without the indentation that all of them have
-    """
-    least = min((line.indent for line in lines if not line.is_blank), default=0)
-    return [TextLine(line.text[least:], line.at) for line in lines]
-
-
-def indented(lines: Iterable[TextLine], blanks: str) -> list[TextLine]:
-    r"""
-    ## Lines with more indentation
-    """
-    return [TextLine(blanks + line.text if line.text.strip() else "", line.at) for line in lines]
 
 
 def listed(items: Iterable[Item]) -> list[TextLine]:
@@ -462,12 +381,24 @@ def _target(lines: Sequence[TextLine], at: int) -> _Made:
 
 def _table(lines: Sequence[TextLine], at: int) -> _Made:
     r"""
-    A table whose columns are drawn stays as it is drawn.
+    A table is set, or stays as it is drawn.
     """
-    if not _BORDER.match(lines[at].text):
+    end = end_of_table(lines, at)
+    if end == at:
         return None
-    end = next((i for i in range(at, len(lines)) if lines[i].is_blank), len(lines))
-    return indented(fenced(dedented(lines[at:end]), ""), _place(lines, at)), end
+    drawn = dedented(lines[at:end])
+    return indented(set_table(drawn) or fenced(drawn, ""), _place(lines, at)), end
+
+
+def _unmarked(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    Lists of terms and of options. What is indented further than its place is code in Markdown.
+    """
+    blanks = _place(lines, at)
+    if lines[at].is_blank or lines[at].indent >= len(blanks) + 4:
+        return None
+    found = options(lines, at) or terms(lines, at)
+    return (indented(listed(found[0]), blanks), found[1]) if found else None
 
 
 def _literal(lines: Sequence[TextLine], at: int) -> _Made:
@@ -615,4 +546,5 @@ _RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (
     _table,
     _line_block,
     _title,
+    _unmarked,
 )

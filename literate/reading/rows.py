@@ -17,9 +17,9 @@ from literate.reading.docstrings import as_markdown, others_named
 from literate.reading.inline_marks import names_meant
 from literate.reading.nested import nested
 from literate.reading.notes import Note
-from literate.reading.restructured import TextLine
 from literate.reading.scripts import CELL, cell_title
 from literate.reading.source import Definition, Docstring, Line, Source
+from literate.reading.text_lines import TextLine
 
 # What Sphinx takes for the docstring of what stands below.
 _DOCUMENTS = re.compile(r"\s*#:")

@@ -13,7 +13,8 @@ is settled first, for the whole docstring: what looks at a part of it can't know
 import re
 from collections.abc import Sequence
 
-from literate.reading.restructured import TextLine, body, targets
+from literate.reading.restructured import targets
+from literate.reading.text_lines import TextLine, body
 
 _NUMBERED = re.compile(r"(?P<before>\s*\.\. +)\[#(?P<name>[\w.-]*)\](?=\s)")
 _MENTIONED = re.compile(r"\[#(?P<name>[\w.-]*)\]_(?!\w)")

@@ -454,6 +454,80 @@ def test_footnotes_substitutions_and_lines_are_set(written: str, shown: str) -> 
     assert "\n".join(line for line in lines if line.strip()) == shown
 
 
+TABLE = "| A | B |\n| --- | --- |\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        # A row that goes on, and an empty line between rows.
+        (
+            "==  ===\nA   B\n==  ===\n1   one\n    ``b``\n\n2\n==  ===",
+            f"{TABLE}| 1 | one ``b`` |\n| 2 |  |",
+        ),
+        ("==  ==\n1   2\n==  ==", "|  |  |\n| --- | --- |\n| 1 | 2 |"),
+        ("+-+--+\n|A|B |\n+=+==+\n|1|b |\n| |c |\n+-+--+", f"{TABLE}| 1 | b c |"),
+        (
+            "- x\n\n  ==  ==\n  1   2\n  ==  ==",
+            "- x\n    |  |  |\n    | --- | --- |\n    | 1 | 2 |",
+        ),
+    ],
+)
+def test_drawn_tables_are_set(written: str, shown: str) -> None:
+    assert _shown(written) == shown
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        # Cells of several columns or rows, a list in a cell, and a bar.
+        "==  ==\na over\n==  ==\n1   2\n==  ==",
+        "==  ==\na\n------\n1   2\n==  ==",
+        "+--+--+\n|a |b |\n+--+--+\n|c    |\n+--+--+",
+        "+--+--+\n|a |b |\n+  +--+\n|  |c |\n+--+--+",
+        "==  ===\n1   - a\n    - b\n==  ===",
+        "==  =====\n1   a | b\n==  =====",
+    ],
+)
+def test_a_table_that_markdown_cannot_say_stays_as_it_is_drawn(drawn: str) -> None:
+    assert _shown(f"Text\n\n{drawn}\n\nText") == f"Text\n```\n{drawn}\n```\nText"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (
+            "a term\n  What it\n  is.\n\n  More.\n\nb : of a_kind\n  is it",
+            "* **a term**:\n    What it\n    is.\n    More.\n* **b** (*of a\\_kind*):\n    is it",
+        ),
+        ("``code``\n  for one\n\nText", "* ``code``:\n    for one\nText"),
+        ("* x\n\n  *one*\n    is in", "* x\n    * *one*:\n        is in"),
+        (
+            "-q, --quiet  Say\n             less.\n--to=FILE\n    The file.",
+            "* `-q, --quiet`: Say\n    less.\n* `--to=FILE`:\n    The file.",
+        ),
+    ],
+)
+def test_terms_and_options_are_lists(written: str, shown: str) -> None:
+    assert _shown(written) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The first line of this one\n    goes on.",
+        "It returns the\n    Hessian.",
+        "So it is (as\n    Python says).",
+        "x = f(a,\n      b)",
+        "Then get\n $$x$$",
+        "if x\n    Yes.",
+        "- 5 apples\n  are it, -2  too",
+    ],
+)
+def test_what_only_looks_like_a_term_is_text(text: str) -> None:
+    assert _shown(text) == text
+
+
 def test_what_numpy_calls_worth_a_look_is_a_list_of_names() -> None:
     lines = [
         "See Also", "--------",

@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from literate.reading.nested import nested
-from literate.reading.restructured import TextLine
+from literate.reading.text_lines import TextLine
 from literate.site import EXTENSIONS
 
 NESTED = """
