@@ -10,7 +10,8 @@ language, or made up. So a name has a meaning here only where nothing else can b
 
 * “self.take” is of the class that the note stands in, or of one that it inherits from
 * a name by itself, “take” or “take()”, is a definition or an import of its file, or of the class
-  around the note, and nothing in that file has the same name: no argument, no variable, no keyword
+  around the note, and nothing in that file has the same name: no argument, no variable, no keyword;
+  what `from cards import *` brings counts, too, if `cards` is read
 * a dotted name begins with such a name, or with the full name of a module
 * a name like “Hand” that its file doesn't know is one that the package hands out at its top
 
@@ -27,7 +28,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from literate.python.references import Target
-from literate.python.statements import module_name, take_apart
+from literate.python.statements import Module, module_name, take_apart
 from literate.reading.source import Definition, Source, nodes
 
 _NAME = re.compile(r"@?(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)(?P<call>\(\))?")
@@ -129,7 +130,7 @@ class Meanings:
         modules = {one.module.partition(".")[0] for each in imports for one in each}
         return full if root in modules else None
 
-    def _known(self, source: Source, name: str) -> str | None:
+    def _known(self, source: Source, name: str, steps: int = 0) -> str | None:
         r"""
         The full name of what a name of a module stands for, if that is one thing.
         """
@@ -139,7 +140,30 @@ class Meanings:
         if defined and not imports and len(module.defined.get(name, ())) == 1:
             return f"{module.name}.{name}"
         meant = {one.means for one in imports}
+        if not meant and name not in module.defined:
+            meant = self._handed_on(module, name, steps)
         return meant.pop() if len(meant) == 1 and name not in module.defined else None
+
+    def _handed_on(self, module: Module, name: str, steps: int) -> set[str | None]:
+        r"""
+        What a name stands for in the modules of which all names are imported. Nothing, where one of
+        them can't be read.
+        """
+        stars = {one.module for one in module.imports.get("*", ())}
+        if steps == MOST_STEPS or not stars <= self.modules.keys():
+            return set()
+        giving = [star for star in sorted(stars) if self._gives(star, name, steps + 1)]
+        return {self._known(self.modules[star], name, steps + 1) for star in giving}
+
+    def _gives(self, star: str, name: str, steps: int) -> bool:
+        r"""
+        Whether a module has a name for those who import all of its names.
+        """
+        module = self.modules[star].once(take_apart)
+        listed = module.source.once(_listed)
+        is_given = not name.startswith("_") if listed is None else name in listed
+        is_own = name in module.imports or name in module.defined
+        return is_given and (is_own or bool(self._handed_on(module, name, steps)))
 
     def _find(self, full: str, steps: int = 0) -> Target | str | None:
         r"""
@@ -192,6 +216,21 @@ class Meanings:
 def _definition(source: Source, name: str) -> Target | None:
     is_there = any(one.name == name and not one.in_function for one in source.definitions)
     return (source.path, name) if is_there else None
+
+
+def _listed(source: Source) -> frozenset[str] | None:
+    r"""
+    The names in `__all__`, if they are written there one by one.
+    """
+    values = [
+        one.value
+        for one in source.tree.body
+        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "__all__"
+    ]
+    try:
+        return frozenset(ast.literal_eval(values[0])) if len(values) == 1 else None
+    except (ValueError, TypeError):
+        return None
 
 
 def _class(source: Source, name: str) -> Definition | None:

@@ -132,6 +132,33 @@ def test_a_module_knows_what_its_package_hands_out() -> None:
     assert meant("sort", "pkg.user") is None
 
 
+STARRED = {
+    "pkg/__init__.py": "from .cards import *\nfrom pkg.more import *\n",
+    "pkg/cards.py": "class Hand: pass\ndef _inner(): pass\ndef twice(): pass\nlimit = 1\n",
+    "pkg/more.py": "from .deep import *\ndef twice(): pass\ndef limit(): pass\n",
+    "pkg/deep.py": "__all__ = ['listed']\ndef listed(): pass\ndef other(): pass\n",
+    "pkg/foreign.py": "from numpy import *\nfrom pkg.cards import *\n",
+    "pkg/round.py": "from pkg.round import *\n",
+}
+
+
+def test_all_names_of_a_module_can_be_imported() -> None:
+    modules = by_module(parse(text, path) for path, text in STARRED.items())
+
+    def found(code: str, module: str) -> object:
+        return Meanings(modules).of(code, modules[module], None)
+
+    assert found("pkg.Hand", "pkg.deep") == found("Hand", "pkg") == (CARDS, "Hand")
+    assert found("Hand", "pkg.deep") == (CARDS, "Hand")
+    assert found("pkg.listed", "pkg") == ("pkg/deep.py", "listed")
+    # What isn't handed on, what two have, one of them perhaps as no definition, and a round.
+    for name in ("other", "_inner", "twice", "limit", "nothing"):
+        assert found(f"pkg.{name}", "pkg") is None
+    # Anything can have any name there.
+    assert found("twice", "pkg.foreign") is None
+    assert found("x", "pkg.round") is None
+
+
 PAGE = "https://docs.python.org/3/library/"
 
 
