@@ -24,6 +24,8 @@ from literate.reading.notes import MARKS
 from literate.reading.source import Source
 
 PLAIN = ("n", "o", "p", "w", "")
+# A browser would end a line behind the hyphen.
+_ARROW = '<span class="arrow">-&gt;</span>'
 # What Markdown would read as its own marks, and the line ends.
 _SPELLED = MARKS | {ord("\n"): "&#10;"}
 
@@ -84,7 +86,8 @@ def _elements(pieces: list[tuple[str, str, str]]) -> str:
     for (name, link), run in groupby(pieces, key=lambda piece: piece[:2]):
         text = visible(html.escape("".join(piece for _, _, piece in run), quote=False))
         # Markdown would make spaces of a tab.
-        elements.append((name, html.escape(link), text.replace("\t", "&#9;")))
+        text = text.replace("\t", "&#9;").replace("-&gt;", _ARROW)
+        elements.append((name, html.escape(link), text))
     return CODE.elements(elements)
 
 

@@ -12,6 +12,24 @@ SITE = "site_name: Case\ntheme: { name: material, font: false }\nplugins: [PLUGI
 LONG = f"of_pep_8 = {'x' * 68}"
 PAGE = f'"""# A page\n\n## Contents\n"""\n\n\nx = 1\n# A note.\n{LONG}\n'
 HEIGHTS = "() => [...document.querySelectorAll('.code .line')].map((line) => line.offsetHeight)"
+ARROWS = '"""# A page"""\n\n\n' + "".join(
+    f"def {'x' * length}() -> None: ...\n" for length in range(60, 100)
+)
+SPLIT = """() => {
+    const nodes = document.createTreeWalker(document.querySelector("article"), NodeFilter.SHOW_TEXT);
+    const range = document.createRange(), tops = [];
+    while (nodes.nextNode()) {
+        const at = nodes.currentNode.data.indexOf("->");
+        if (at < 0) continue;
+        const [hyphen, head] = [at, at + 1].map((from) => {
+            range.setStart(nodes.currentNode, from);
+            range.setEnd(nodes.currentNode, from + 1);
+            return range.getBoundingClientRect().top;
+        });
+        tops.push(head > hyphen + 2);
+    }
+    return tops;
+}"""
 BOXES = ".md-header :is(.find, .md-search__input):visible"
 
 
@@ -29,3 +47,11 @@ def test_lines_of_pep_8_are_whole_and_there_is_one_search(
     page.keyboard.type("note")
     typed = page.evaluate("document.activeElement.value")
     assert typed == "note"
+
+
+def test_no_line_of_code_is_broken_inside_an_arrow(
+    page: Page, serve: Callable[[Path], str], tmp_path: Path
+) -> None:
+    settings = {"mkdocs.yml": SITE.replace("PLUGINS", "literate")}
+    page.goto(serve(build(tmp_path, ARROWS, settings)), wait_until="networkidle")
+    assert page.evaluate(SPLIT) == [False] * 40
