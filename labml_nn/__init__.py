@@ -38,3 +38,15 @@ letter.](../results/recipes.json#tables.written "typed")
 
 Shapes are measured, numbers name their run. The [guide](../docs/guide.md) says how to read a page.
 """
+
+import sys
+import warnings
+from pathlib import Path
+
+# The folder in which an installer notes what it has installed.
+if any(any(Path(folder).glob("labml_nn-*.*-info")) for folder in sys.path):
+    warnings.warn(
+        "labml-nn of PyPI is installed, too, under the same import name, so its modules may have "
+        "replaced ours: run `pip uninstall labml-nn`, then install annotated-transformers again.",
+        stacklevel=2,
+    )

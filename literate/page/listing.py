@@ -60,6 +60,9 @@ class CodeView:
     uses: Uses | None
 
 
+NO_CODE = CodeView("", {}, None)
+
+
 class Listing:
     r"""
     ## The code of a page

@@ -11,14 +11,14 @@ changes a line of another one the [change](changes.py). Each is made for all row
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from literate.page.changes import ChangeView
 from literate.page.columns import Beside, bands, is_pictured, is_wide
 from literate.page.context import Context
 from literate.page.differences import Difference
-from literate.page.listing import CodeView, Listing
+from literate.page.listing import NO_CODE, CodeView, Listing
 from literate.page.notes import Notes, NoteView
 from literate.page.path_of_steps import markdown as with_steps
 from literate.page.steps import PATH
@@ -27,6 +27,8 @@ from literate.reading.page_source import PageSource
 from literate.reading.rows import Row
 from literate.reading.titles import RowNote
 
+# The layout of a page that begins a site: what its module does when it's imported isn't shown.
+FRONT = "front"
 _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
 
 
@@ -127,7 +129,9 @@ def rows_of(
     copies = [taken.definitions.get(group.name) for group in groups]
     kinds = _kinds(page, groups, texts, changes)
     places = [_place(group.row, page) for group in groups]
-    views = map(RowView, kinds, places, texts, codes, copies, changes, inside)
+    views = [*map(RowView, kinds, places, texts, codes, copies, changes, inside)]
+    if page.matter.layout == FRONT:
+        views = [replace(views[0], code=NO_CODE)]
     return [view for view in views if view.is_shown]
 
 

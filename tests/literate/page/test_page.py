@@ -286,6 +286,12 @@ def test_the_recorded_run_stands_below_the_first_row_and_beside_the_page() -> No
     assert "a/trace.json" not in bare.files and 'class="run"' not in bare.markdown
 
 
-if __name__ == "__main__":
-    for one in NAMES:
-        (CASES / f"{one}.md").write_text(case(one).markdown, encoding="utf-8", newline="\n")
+def test_the_page_that_begins_a_site_shows_its_text_alone() -> None:
+    head = 'r"""\n---\ntitle: A\nsummary: Some.\nlayout: {}\n---\n\nText.\n"""\n'
+    text = head + "\nx = 1\n\n# Note.\ny = 2\n"
+    first, other = (
+        rendered(written(parse(text.format(layout), "a.py")).markdown)
+        for layout in ("front", "path")
+    )
+    assert len(other.all.findall(".//section")) == 2
+    assert [one.strip() for one in first.texts(".//section")] == ["Text."]
