@@ -77,7 +77,7 @@ def group_advantages(rewards: Tensor, divide: bool = True) -> Tensor:
     * `divide` is whether to divide by the standard deviation
     """
     # What this model gets on average for this question. If the rewards are all the same, right or
-    # wrong, the advantages are zero, and nothing is learned.
+    # wrong, the advantages are zero, and nothing is learned from them.
     advantages = rewards - rewards.mean(dim=1, keepdim=True)
     if not divide:
         return advantages

@@ -73,7 +73,7 @@ def visible_tiles(
         # of all tiles, and half of the work.
         visible = mask[:, :, rows, columns]
         if visible.any():
-            # These are the only scores in memory.
+            # Unless a backward pass needs them, these are the only scores in memory.
             yield columns, visible, query[:, :, rows] @ key[:, :, columns].mT
 
 
