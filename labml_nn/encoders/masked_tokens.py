@@ -98,7 +98,8 @@ def corrupt(
     n_letters = len(tokenizer.letters)
     chosen = (torch.rand(tokens.shape, generator=generator) < rate) & (tokens < n_letters)
 
-    # Only the chosen places count. A target for every place would mostly teach the model to copy.
+    # Only the chosen places count. With a target for every place, most targets stand in the input,
+    # and the model learns to believe what it sees.
     targets = tokens.masked_fill(~chosen, IGNORED)
 
     # A second random number decides what becomes of a chosen letter. Most are hidden.
@@ -143,7 +144,11 @@ def example(seq_len: int = 7, batch_size: int = 3, n_letters: int = 13) -> tuple
         At a rate of 0.15, 9.45.
 
     ??? question "Give every place a target: `targets = tokens`. What does the model learn first?"
-        To copy: in 86.5 % of all places the right answer is the letter that it sees.
+        To copy: in 86.5 % of all places the right answer is the letter that it sees. After 150
+        steps it does, and from then on it learns to fill gaps nearly as fast as with the right
+        line: after 600 steps the loss in gaps is 1.91 or 1.92, for two seeds, in place of 1.89.
+        What it lacks is doubt. A letter that was replaced gets a probability of 0.48, and else
+        0.13.
 
     ??? question "All texts have the same gaps, chosen once before training. What is lost?"
         Most letters are never a target. With other gaps each time, a text teaches something new
@@ -154,8 +159,9 @@ def example(seq_len: int = 7, batch_size: int = 3, n_letters: int = 13) -> tuple
             - Yes, that is the paper's reason: a text that will be classified has no mask tokens.
               Here it makes no difference that three seeds could show.
         - [ ] So that the model learns to copy.
-            - It does learn that, too. But a target that is in the input teaches nothing about
-              language.
+            - Copying alone doesn't pay: of the chosen letters that it sees, half were replaced. So
+              it has to compare each with its neighbours. Our model gives a letter that was kept a
+              probability of 0.71, and one that was replaced 0.13 (one seed).
         - [ ] The loss would be infinite if all of them were hidden.
             - It is finite, and the loss in gaps is measured so.
     """

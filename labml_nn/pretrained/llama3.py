@@ -65,8 +65,8 @@ class LlamaAttention(GroupedQueryAttention):
         d_model = config["hidden_size"]
         super().__init__(heads, d_model, 0.0, False, config["num_key_value_heads"])
 
-        # The same module for queries and keys, or scores wouldn't depend on distances. It is the
-        # same for all layers.
+        # Queries and keys are rotated by the same angles, or scores would depend on more than
+        # distances. One module serves all layers.
         self.rotary = rotary
 
     def get_scores(self, query: Tensor, key: Tensor) -> Tensor:
