@@ -6,14 +6,14 @@ know: steps.py
 ---
 
 Choose a model of the [course](steps.py) and train it. Python runs in your browser, and nothing is
-sent anywhere. The models are half as wide here as in the course and see half as much text, so a run
-takes a minute at most. The grey curve was recorded with PyTorch; yours lies on it as long as you
-change nothing.
+sent anywhere. The models are half as wide here as in the course and read half as much text in a
+step, so a run takes a minute at most. The grey curve was recorded with PyTorch; yours lies on it as
+long as you change nothing.
 
 Then change something. With ten times the learning rate most models learn less, but the modern parts
-more. Leave out the mask of a model with positions: the printed loss falls below that of any
-with a mask, because each position reads the letter that it should predict. What the model writes is
-gibberish, since in writing there is no next letter.
+more. Leave out the mask of a model with positions: the printed loss falls below that of any with a
+mask, because each position reads the letter to predict. What the model writes is gibberish, since
+in writing there is no next letter.
 
 [The loss of each step, recorded with PyTorch](../../results/train_here.json#figures.losses)
 
@@ -35,7 +35,7 @@ from labml_nn.training.loop import adamw, clip_gradients, evaluate, learning_rat
 from labml_nn.training.sampling import write
 from labml_nn.transformers.modern.experiment import muon_and_adamw
 
-# Half of what the course has: twelve windows of 32 letters, 64 features.
+# Half of what the course has: windows of 32 letters, twelve at a time, and 64 features.
 SEQ_LEN = 32
 BATCH_SIZE = 12
 D_MODEL = 64
@@ -58,8 +58,8 @@ STEPS = {
     "The modern parts": 100,
 }
 
-# A step moves each weight by the rate at most. From zero to the logit of a rare pair is a long way,
-# so the rate of the table is ten times as high.
+# A step moves a weight by about the rate. A rare pair's logit is a long way from zero, so the rate
+# of the table is ten times as high.
 RATE = 3e-3
 RATE_OF_TABLE = 3e-2
 
@@ -93,8 +93,8 @@ def without_mask(model: nn.Module) -> bool:
 
     Tells whether the model has one that can be left out.
     """
-    # A stack of layers keeps its mask in a buffer, which is made once. It is filled in place, so
-    # that all layers see the change.
+    # A stack of layers keeps its mask in a buffer, which is made once. Each call hands it to all
+    # layers.
     if isinstance(getattr(model, "mask", None), Tensor):
         model.mask.fill_(True)
         return True
@@ -140,8 +140,9 @@ def settings(name: str) -> dict[str, Any]:
     if name == "The modern parts":
         return {"schedule": linear, "clip": clip_gradients}
 
-    # One rate from the first step to the last. With ten times the rate, nothing holds the first
-    # steps back: that is why these models learn less then.
+    # One rate from the first step to the last. With ten times the rate these models learn less, and
+    # a rate that rises slowly, or clipping, hardly helps. A rate that falls to zero does: “One
+    # head” then learns as much as usual. (Four layers still don't.)
     return {"schedule": lambda step, steps: 1.0, "clip": lambda model: None}
 
 
@@ -207,14 +208,15 @@ def train_here(
         # The loss of the batch before the step, so the first is that of a model that only guesses.
         yield {"step": step + 1, "loss": losses[0].item()}
 
-        # Writing draws random numbers. They come from a generator of its own, or a run that writes
-        # more often would be another run.
+        # Writing draws random numbers, from the same seed each time. So if two samples differ, it
+        # is the model that has changed. (Training draws none: batches depend on the seed and the
+        # step alone, and nothing is dropped.)
         if (step + 1) % max(1, steps // samples) == 0:
             generator = torch.Generator().manual_seed(seed)
             written = write(model, tokenizer, "ROMEO:\n", 80, SEQ_LEN, 0.8, generator)
             yield {"sample": written, "step": step + 1}
 
-    # Some of the held-out text is enough to see whether the loss is honest.
+    # Some of the held-out text is enough for this loss.
     yield {"validation": evaluate(model, held_out[:4000], SEQ_LEN)}
 
 

@@ -178,8 +178,8 @@ def example(n_tokens: int = 7) -> Tensor:
 
     Python's own classes. In `re`, “\w” takes letters and “½” alike, “\d” takes no “½”, and nothing
     takes all numbers and no letters. And the table of characters of Python 3.11 is older than that
-    of the library “tokenizers”: characters that have come to Unicode since are letters there and
-    other signs here. All others are cut alike.
+    of the library “tokenizers”: letters and digits that have come to Unicode since are other signs
+    here. All other characters are cut alike.
 
     Left out: the token `<|endoftext|>`, which stands between two texts in training. If a text
     contains it, it is cut like the rest.
@@ -198,7 +198,8 @@ def example(n_tokens: int = 7) -> Tensor:
 
     ??? question "Write `self.ages.get(pair, -1)`. What goes wrong?"
         Pairs that were never merged would be the oldest. As soon as a piece has one of them, its
-        merging ends, so the text has many more tokens, and most of them are single bytes.
+        merging ends. With GPT-2's files, plays of Shakespeare have half as many tokens again, and
+        about half of all are single bytes.
     """
     # The bytes have the numbers up to 255, each merge the next one.
     letters = sorted(letters_of_bytes())

@@ -84,9 +84,10 @@ class GPT2(nn.Module):
         # for each of `seq_len` positions, so longer texts can't be read.
         self.positions = LearnedPositionalEncoding(d_model, seq_len)
 
-        # The [layers of this site](../transformers/models.py#TransformerLayer) as they are. It has
-        # to be GELU with a tanh, because the weights were trained with it. Dropout is left out, so
-        # there is no difference between training and use.
+        # The [layers of this site](../transformers/models.py#TransformerLayer) as they are. The
+        # weights were trained with a GELU that uses a tanh; with the exact one the model would
+        # write nearly the same. Dropout is left out, so there is no difference between training
+        # and use.
         layers = (
             TransformerLayer(
                 d_model=d_model,
@@ -98,8 +99,9 @@ class GPT2(nn.Module):
             for _ in range(n_layers)
         )
 
-        # With a last normalisation, as in GPT-2: what the layers have added up is too large for the
-        # logits.
+        # With a last normalisation, as in GPT-2. It does more than make the stream smaller, so a
+        # number in its place won't do: each position is divided by a size of its own, and each
+        # feature has a learned scale.
         self.encoder = Encoder(layers, d_model)
 
         # PyTorch's own is $10^{-5}$, and so is that of the published model. A file of yours may
@@ -206,8 +208,8 @@ def load_gpt2(
         if not name.endswith((".attn.bias", ".attn.masked_bias"))
     }
 
-    # Everything else must have its place. A weight that is left out would stay random, and nobody
-    # would notice.
+    # Everything else must have its place. A weight that is left out would stay random, and without
+    # `fill` no error would tell.
     fill(model, tensors, gpt2_table(n_layers, layers), {"lm_head.weight": "wte.weight"})
     return model.eval()
 
@@ -262,8 +264,9 @@ def example(
         square, so its shape is right either way. Compare logits with those of another program.
 
     ??? question "Take the third for keys as queries, and the other way round. What happens?"
-        All shapes are right. A score is now the product of key $i$ and query $j$, so each position
-        looks at those that should have looked at it.
+        All shapes are right. A score is now the product of key $i$ and query $j$. Of the positions
+        before it, which are all that the mask allows, each now looks at those whose query fits its
+        own key, and not at those whose key fits its query.
 
     ??? question "The embedding is used for the logits, too. How many weights does that save?"
         $50{,}257 \cdot 768 = 38{,}597{,}376$, nearly a third of the 124 million.

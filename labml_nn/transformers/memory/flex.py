@@ -13,9 +13,10 @@ terms:
 
 A *kernel* is a program that a GPU runs at one go. One that computes attention [in tiles](flash.py),
 a block of queries against a block of keys at a time, never holds all scores, so Python can't change
-them on the way. Each variant of attention, such as [ALiBi](../positions/alibi.py), would need a
-kernel of its own, and few people can write one. FlexAttention writes it, from [two
-functions](score_functions.py) that say what a variant does with a single score.
+them on the way. A variant of attention that bends scores, such as a [soft
+cap](../variants/soft_cap.py), would need a kernel of its own, and few people can write one.
+FlexAttention writes it, from [two functions](score_functions.py) that say what a variant does with
+a single score.
 
 Tiles in which the mask hides every score are not computed at all. Take 4,096 tokens and a
 [window](sliding_window.py) of 128, in which each query sees the nearest keys alone. In tiles of 128
@@ -80,8 +81,8 @@ def flex(
         # part does the kernel call the mask function again.
         block_mask = create_block_mask(mask_mod, *sizes, device=query.device)
 
-    # The kernel is made at the first call, which takes up to a minute, and again for other
-    # functions.
+    # The kernel is made at the first call, which takes seconds, or minutes on a slow machine, and
+    # again for other functions.
     if compiled:
         flex_attention = torch.compile(flex_attention)
     return flex_attention(query, key, value, score_mod=score_mod, block_mask=block_mask)
@@ -190,7 +191,7 @@ def example(
     ## Example
 
     A [soft cap](../variants/soft_cap.py) (no score goes beyond it) and a window, and a mask
-    besides. Without the kernel, whose making takes seconds.
+    besides. Without the kernel, which takes long to make.
 
     ### Exercises
 

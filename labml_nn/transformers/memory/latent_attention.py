@@ -89,7 +89,8 @@ class LatentAttention(MultiHeadAttention):
         self.query = PrepareForMultiHeadAttention(d_model, heads, self.d_k + d_rotary, False)
 
         # Keys and values are made of the latent, for each head with a matrix of its own. Nothing
-        # has a bias, as in the paper; on the next page each would need a step of its own.
+        # has a bias, as in the paper. (One of the keys would change nothing: it adds the same to
+        # all scores of a query. One of the values would come out as it is: the weights sum to one.)
         self.key = PrepareForMultiHeadAttention(d_latent, heads, self.d_k, False)
         self.value = PrepareForMultiHeadAttention(d_latent, heads, self.d_k, False)
 
