@@ -108,10 +108,7 @@ class Run:
         """
         # A run that is new in this session goes on from its file, if it has one.
         if self.done == 0 and self.file.take(self):
-            self.tell(
-                f"taken from {self.file.path}. To start from scratch, remove that file and run the "
-                "cell that makes the run."
-            )
+            self.tell(f"taken from {self.file.path}. To start anew, remove it and make a new run.")
         self.tell(where_it_begins(steps, self.done, self.planned, self.before, self.file.path))
 
         # Nothing is trained if nothing is left to do, and it has just said so.

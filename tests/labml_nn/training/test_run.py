@@ -93,8 +93,7 @@ def test_a_file_goes_on_with_a_run_where_its_machine_was_taken_away(
     run = run_of(make(), **how)
     run.train(STEPS)
     assert said[:2] == [
-        "taken from kept/a_b_c.pt. To start from scratch, remove that file and run the cell that "
-        "makes the run.",
+        "taken from kept/a_b_c.pt. To start anew, remove it and make a new run.",
         f"goes on after step 24 of {STEPS}.",
     ]
     assert (run.losses, weights(run.model)) == expected
