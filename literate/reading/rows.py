@@ -26,7 +26,7 @@ _DOCUMENTS = re.compile(r"\s*#:")
 _TITLE = re.compile(r"^(?:# )+(?=\S)")
 _FRAME = re.compile(r"^#{3,} (?=\S)")
 # What only sets off a line, or the lines around it.
-_BANNER = re.compile(r"^([=~*_+-])\1{3,}(?:\s+|$)|\s+([=~*_+-])\2{3,}$")
+_BANNER = re.compile(r"^([=~*_+-])\1{3,}(?:\s+|$)|\s+([=~*_+-])\2{3,}$|^#(?: #)*$|^(?:# ){2,}")
 
 
 @dataclass(frozen=True)

@@ -156,13 +156,12 @@ def _undocumented(source: Source) -> Iterator[Definition]:
 def _in_contents(source: Source) -> list[Definition]:
     r"""
     The contents of a page are short: no helpers, no examples of a class, and no methods at all
-    where they would make the list too long.
+    where they would make the list too long, and something else is in it.
     """
     listed = [
         definition
         for definition in source.definitions
         if definition.docstring and not re.search(r"(^|\.)_|\.example$", definition.name)
     ]
-    if len(listed) > MOST_ENTRIES:
-        listed = [definition for definition in listed if definition.depth == 0]
-    return listed
+    at_top = [definition for definition in listed if definition.depth == 0]
+    return at_top if len(listed) > MOST_ENTRIES and len(at_top) > 1 else listed

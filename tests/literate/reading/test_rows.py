@@ -99,6 +99,9 @@ def test_rows_are_a_note_and_its_code(text: str, expected: list[tuple[str, str]]
         ("## Framed ##", "Framed"),
         ("# ====", ""),
         ("# ~~~~ TYPES ~~~~~~", "TYPES"),
+        ("# # #", ""),
+        ("# # # Builder", "Builder"),
+        ("# # Title", "# Title"),
         ("#: The first.", "The first."),
         # These are no frames.
         ("# | a | b |", "| a | b |"),

@@ -165,6 +165,9 @@ def test_qualified_names_and_places_of_definitions() -> None:
     [
         (r"Ri\u2081 and \N{EM DASH}.", "Ri\N{SUBSCRIPT ONE} and \N{EM DASH}."),
         (r"A\x41, \\n", "AA, \\n"),
+        # What Sphinx sets a role apart with; a line of TeX ends so, too.
+        (r":class:`A`\\ s", r":class:`A`\ s"),
+        (r"a \\ b", r"a \\ b"),
         # Who means TeX has one backslash for it, which Python leaves or misreads.
         (r"$\theta$ and $\mu$", r"$\theta$ and $\mu$"),
         (r"$\mu$ and \u2081", r"$\mu$ and \u2081"),
