@@ -362,6 +362,7 @@ def _listed(
         or (documented.kind == "class" and is_foreign and not constructors)
         or any("property" in ast.unparse(one) for one in documented.node.decorator_list)
     )
+    rests = {function.args.vararg.arg for function in functions if function.args.vararg}
     for items in _lists(note):
         above = _text_above(note.texts, items[0].first)
         section = _SECTION.fullmatch(above)
@@ -370,16 +371,21 @@ def _listed(
             continue
         listed = [(item, _names_of(item)) for item in items]
         # Who lists a name, too, means something else by the one beside it.
-        free = own - {name for _, names in listed for name in names}
+        said = {name for _, names in listed for name in names}
+        free = own - said
+        # What is in `*parts`, if that isn't explained itself.
+        explained = " ".join(item.text for item in items)
+        is_open = has_others or not all(f"{rest}`" in explained for rest in rests)
         # Where nothing says what a list is of, one of its names has to be right.
-        if not section and own.isdisjoint(name for _, names in listed for name in names):
+        if not section and own.isdisjoint(said):
             continue
         for item, names in listed:
             for name in names:
                 if name in own or name == "and":
                     continue
-                near = _near(name, free, 0.85 if has_others else 0.75)
-                if has_others and not near:
+                near = _near(name, free, 0.85 if is_open else 0.75)
+                # With something put before it, a name is another one.
+                if is_open and (not near or near.endswith(name) or name.endswith(near)):
                     continue
                 hint = f"; is `{near}` meant?" if near else "."
                 sentence = f"the list names `{name}`, which `{documented.name}` does not have{hint}"

@@ -116,6 +116,10 @@ def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> Non
         ("def g(heads, **others):", ("Args:", "    head: how many", "    d_ff: wide"), ["head"]),
         # Of two names in one list, neither is meant for the other.
         ("def g(chroma, **others):", ("Args:", "    chroma: all", "    n_chroma: of them"), []),
+        ("def g(nheads, **others):", ("Args:", "    heads: how many"), []),
+        # Several signatures in one; but not where it has a line of its own.
+        ("def g(*parts):", ("Args:", "    d_ff: wide"), []),
+        ("def g(*parts):", ("Args:", "    d_ff: wide", "    *parts: all"), ["d_ff"]),
         ("class G(Other):", ("Args:", "    d_ff: wide"), []),
         ("@property\ndef g(self):", ("Args:", "    d_ff: wide"), []),
     ],

@@ -168,6 +168,7 @@ def test_qualified_names_and_places_of_definitions() -> None:
         # What Sphinx sets a role apart with; a line of TeX ends so, too.
         (r":class:`A`\\ s", r":class:`A`\ s"),
         (r"a \\ b", r"a \\ b"),
+        (r"a \\\\ b", r"a \\ b"),
         # Who means TeX has one backslash for it, which Python leaves or misreads.
         (r"$\theta$ and $\mu$", r"$\theta$ and $\mu$"),
         (r"$\mu$ and \u2081", r"$\mu$ and \u2081"),
