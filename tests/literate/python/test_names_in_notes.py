@@ -116,7 +116,7 @@ def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> Non
         ("def g(heads, **others):", ("Args:", "    head: how many", "    d_ff: wide"), ["head"]),
         # Of two names in one list, neither is meant for the other.
         ("def g(chroma, **others):", ("Args:", "    chroma: all", "    n_chroma: of them"), []),
-        ("def g(nheads, **others):", ("Args:", "    heads: how many"), []),
+        ("def g(nlayers, **others):", ("Args:", "    layers: how many"), []),
         # Several signatures in one; but not where it has a line of its own.
         ("def g(*parts):", ("Args:", "    d_ff: wide"), []),
         ("def g(*parts):", ("Args:", "    d_ff: wide", "    *parts: all"), ["d_ff"]),
