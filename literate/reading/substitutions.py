@@ -26,6 +26,8 @@ _LED = re.compile(
     r"(?<![`:\w])`(?P<words>(?:[^`<\n]|\n(?!\s*\n))+?)(?P<to>\s*<(?P<name>[^`<>\n]+)_>)?`(?P<marks>__?)"
     r"(?![\w`])|(?<![\w`:./<])(?P<bare>[A-Za-z][\w.-]*?)_(?![\w`>])"
 )
+# An address without a name.
+_NAMELESS = re.compile(r"^\s*(?:\.\. +)?__:? +(?=\S+\s*$)")
 
 
 def substituted(lines: Sequence[TextLine]) -> list[TextLine]:
@@ -114,4 +116,9 @@ def _led(lines: Sequence[TextLine]) -> list[TextLine]:
 
     text = "\n".join(line.text for line in lines)
     made = _LED.sub(led, text).split("\n")
+    # An address that no words ask for is shown.
+    left = len([*nameless])
+    free = [at for at, shown in enumerate(made) if _NAMELESS.match(shown)]
+    for at in free[len(free) - left :]:
+        made[at] = _NAMELESS.sub("", made[at])
     return [TextLine(shown, line.at) for line, shown in zip(lines, made, strict=True)]

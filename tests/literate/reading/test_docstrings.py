@@ -311,6 +311,7 @@ def test_what_stands_below_an_empty_line_in_an_entry_is_a_block_of_its_own() -> 
         ("As the DTD_, `x`__ say.", ".. _DTD:", "As the DTD_, x say."),
         ("As the DTD_.", ".. _DTD:\n   https://a.b", "As the [DTD](https://a.b)."),
         ("`x`__ and `y`__", ".. __: https://a.b\n__ https://c.d", "[x](https://a.b) and [y](https://c.d)"),
+        ("'x'__ and `y`__", "__ https://a.b\n__ https://c.d", "'x'__ and [y](https://a.b)\n\n[https://c.d](https://c.d)"),
         # Of an address that nobody gives, the words are left, and a name stays one.
         ("`no <docs_>`_, a_ and `b_`", ".. _other: https://a.b", "no, a_ and `b_`"),
     ],
