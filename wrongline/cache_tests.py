@@ -41,6 +41,9 @@ FEW = 4
 # By such an attribute a model says whether it has a cache.
 SAYS = r"^(can|supports?)_.*(cache|kv)$"
 
+# A method that reads a token, beside `forward`.
+STEP = r"^(decode_|forward_|inference_|recurrent_)?step$"
+
 
 def parts_of(length: int) -> dict[str, list[int]]:
     r"""
@@ -182,7 +185,9 @@ def cache_agrees(whole: Whole) -> str:
     reason = reason or (told(failed) if failed else "")
     if reason:
         return NotTried(f"no cache comes to light: {reason}")
-    return NotTried("no argument of `forward` looks like a cache")
+    step = next((name for name in dir(whole.model) if re.search(STEP, name)), "")
+    how = f": say by `read` how `{step}` reads a text" if step else ""
+    return NotTried(f"no argument of `forward` looks like a cache{how}")
 
 
 def says_it_has_none(model: nn.Module) -> str:

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from wrongline.guesses import NAMES
+from wrongline.in_place import borrowed
 from wrongline.verdicts import SaidError
 
 # What published code calls targets, a switch for the mask, and the place where a text begins.
@@ -40,6 +41,13 @@ HOLDERS = ("config", "cfg", "args", "params", "hparams", "conf", "configuration"
 ONE_TEXT = (
     "it takes one text at a time, without an axis for the batch: say predict=lambda model, tokens: "
     "torch.stack([model(one) for one in tokens])"
+)
+
+# A model that is called for each token.
+ONE_TOKEN = (
+    "a call reads one token of each text, and remembers those before: say by `predict` a function "
+    "of the model and tokens that calls it for one after the other, and gives "
+    "torch.stack(logits, dim=1)"
 )
 
 # No text of a test is longer. A leak within a chunk of 64 or of 128 tokens shows.
@@ -212,6 +220,62 @@ def takes_one_text(model: nn.Module, tokens: Tensor) -> bool:
     return isinstance(found, Tensor) and found.dim() == 2 and len(found) == tokens.shape[1]
 
 
+def two_calls(model: nn.Module, columns: list[Tensor]) -> list[Tensor]:
+    r"""
+    ## Give it a token of each text, and another one
+
+    What comes back beside the logits goes into the next call.
+    """
+    optional = [name for name, one in arguments_of(model).items() if one.default is None]
+    found = []
+    held: dict[str, Any] = {}
+    for position, column in enumerate(columns):
+        given = beside(model, column)
+        # Switches are true, and a whole number is where the text begins.
+        begins = {name: position for name, one in given.items() if type(one) is int}
+        result = called_with(model, column, **{**given, **begins, **held})
+        if isinstance(result, tuple | list):
+            result, *rest = result
+            names = [name for name in optional if not re.search(TARGETS, name)]
+            held = {name: one for name, one in zip(names, rest, strict=False) if one is not None}
+        found.append(find_logits(result))
+    return found
+
+
+def reads_single_tokens(model: nn.Module, tokens: Tensor, logits: Tensor | None = None) -> bool:
+    r"""
+    ## Does a call read one token of each text?
+
+    It says something about each of them alone, and the next call remembers. `logits` are those of
+    a call with whole texts: if they are the same, it reads these as well.
+    """
+    if tokens.dim() != 2 or tokens.is_floating_point() or tokens.shape[1] < 2:
+        return False
+    # Two texts at least. In the second reading, the first token of the first is another one.
+    texts = torch.cat([tokens, tokens.roll(1, dims=1)])
+    others = texts[texts != texts[0, 0]]
+    if not len(others):
+        return False
+    changed = torch.cat([others[:1], texts[1:, 0]])
+    found = []
+    for first in (texts[:, 0], changed):
+        try:
+            with borrowed(model):
+                found.append(two_calls(model, [first, texts[:, 1]]))
+        # Most want whole texts.
+        except Exception:
+            return False
+    for one, other in zip(*found, strict=True):
+        if not all(isinstance(x, Tensor) and x.dim() == 2 for x in (one, other)):
+            return False
+        # The first text gets other logits, and no other one does.
+        same = torch.isclose(one, other, 1e-3, 1e-5).all(-1).tolist()
+        if one.shape != other.shape or same != [False] + [True] * (len(texts) - 1):
+            return False
+    second = found[0][1][: len(tokens)]
+    return logits is None or not torch.allclose(logits[:, 1], second, 1e-3, 1e-5)
+
+
 def refuse_lists(result: Any, tokens: Tensor) -> None:
     r"""
     ## A list of logits is no tensor
@@ -242,6 +306,8 @@ def logits_of(model: nn.Module, tokens: Tensor) -> Tensor:
     try:
         result = called_with(model, tokens, **given)
     except Exception as error:
+        if reads_single_tokens(model, tokens):
+            raise OtherCallError(ONE_TOKEN) from error
         if takes_one_text(model, tokens):
             raise OtherCallError(ONE_TEXT) from error
         more = wants_more(model, given)

@@ -24,7 +24,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from wrongline.calling import unseen_window
+from wrongline.calling import ONE_TOKEN, OtherCallError, reads_single_tokens, unseen_window
 from wrongline.places import place_of
 from wrongline.verdicts import NotTried, told
 from wrongline.whole import Whole, cross_entropy, has_numbers
@@ -41,10 +41,13 @@ def runs(whole: Whole) -> str:
     r"""
     ## Can it be called?
 
-    If not, the error is all that can be said.
+    If not, the error is all that can be said. A model that is called for each token may run with
+    whole texts, too, and reads something else then.
     """
     with whole.rough() as model:
-        whole.logits(model)
+        logits = whole.logits(model)
+        if whole.is_called_as_usual and reads_single_tokens(model, whole.inputs, logits):
+            raise OtherCallError(ONE_TOKEN)
     return ""
 
 

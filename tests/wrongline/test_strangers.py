@@ -492,3 +492,140 @@ def test_one_text_or_a_list_is_told_with_a_call_that_works(kind: type, begins: s
     predict = eval(said.partition("predict=")[2], {"torch": torch})
     found = find_in_language_model(kind(), texts(), predict=predict, skip=["every_weight_is_used"])
     assert found == {}
+
+
+# One token in a call
+
+
+class Reader(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(N_VOCAB, WIDTH)
+        self.head = nn.Linear(WIDTH, N_VOCAB)
+
+
+class Step(Reader):
+    r"""A recurrent step of matrices, which takes vectors of any shape."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.old = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, token: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        state = self.embed(token) + (0 if state is None else self.old(state))
+        return self.head(state), state
+
+
+class StepThatKeeps(Step):
+    r"""The state stays in the module, and nobody empties it."""
+
+    state: Tensor | None = None
+
+    def forward(self, token: Tensor) -> Tensor:  # type: ignore[override]
+        logits, self.state = super().forward(token, self.state)
+        return logits
+
+
+class StepOfACell(Reader):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = nn.GRUCell(WIDTH, WIDTH)
+
+    def forward(self, token: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        state = self.cell(self.embed(token), state)
+        return self.head(state), state
+
+
+class StepWithPosition(Reader):
+    r"""Attention to all that was read; at position 0 a text begins."""
+
+    def forward(self, token: Tensor, pos: int) -> Tensor:
+        x = self.embed(token)
+        self.before: list[Tensor] = [*(self.before if pos else []), x]
+        keys = torch.stack(self.before, dim=1)
+        shares = (keys @ x.unsqueeze(-1)).squeeze(-1).softmax(dim=-1)
+        return self.head((shares.unsqueeze(-1) * keys).sum(1))
+
+
+class StepOrText(StepOfACell):
+    r"""Takes whole texts as well."""
+
+    def forward(self, token: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        if token.dim() == 1:
+            return super().forward(token, state)
+        found = []
+        for one in token.T:
+            logits, state = super().forward(one, state)
+            found.append(logits)
+        assert state is not None
+        return torch.stack(found, dim=1), state
+
+
+class Bidirectional(Reader):
+    r"""Takes a text without an axis for the batch, too, and sees the future."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mix = nn.GRU(WIDTH, WIDTH // 2, batch_first=True, bidirectional=True)
+
+    def forward(self, token: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        mixed, state = self.mix(self.embed(token), state)
+        assert state is not None
+        return self.head(mixed), state
+
+
+def handed_on(model: nn.Module, tokens: Tensor) -> Tensor:
+    found, state = [], None
+    for one in tokens.T:
+        logits, state = model(one, state)
+        found.append(logits)
+    return torch.stack(found, dim=1)
+
+
+def by_position(model: nn.Module, tokens: Tensor) -> Tensor:
+    return torch.stack([model(one, place) for place, one in enumerate(tokens.T)], dim=1)
+
+
+def emptied(model: nn.Module, tokens: Tensor) -> Tensor:
+    model.state = None  # type: ignore[assignment]
+    return torch.stack([model(one) for one in tokens.T], dim=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "predict"),
+    [
+        (Step, handed_on),
+        (StepOfACell, handed_on),
+        (StepWithPosition, by_position),
+        (StepThatKeeps, emptied),
+    ],
+)
+def test_a_model_that_is_called_for_each_token_is_not_called_with_texts(
+    kind: type, predict: Any
+) -> None:
+    found = find_in_language_model(kind(), texts())
+    assert [*found] == ["runs"]
+    assert found["runs"].startswith("a call reads one token of each text, and remembers")
+    assert find_in_language_model(kind(), texts(), predict=predict) == {}
+
+
+def test_what_takes_texts_is_judged_by_them() -> None:
+    assert find_in_language_model(StepOrText(), texts()) == {}
+    assert "model_prefix" in find_in_language_model(Bidirectional(), texts())
+    assert find_in_language_model(nn.Embedding(N_VOCAB, N_VOCAB), texts()) == {}
+
+
+def test_a_step_beside_forward_is_not_forgotten() -> None:
+    class Both(Small):
+        def step(self, token: Tensor, state: Any) -> Any:
+            r"""What it does is of no matter here."""
+
+    (cache,) = (
+        one
+        for one in find_in_language_model(Both(), texts()).verdicts
+        if one.test == "cache_agrees"
+    )
+    assert (cache.kind, cache.sentence.endswith("say by `read` how `step` reads a text")) == (
+        "not tried",
+        True,
+    )
