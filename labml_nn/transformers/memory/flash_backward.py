@@ -16,10 +16,11 @@ The way out is to compute them *again*. Keep one number for each query: say that
 3 and 5, then $L = \ln(e^1 + e^3 + e^5) = 5.14$. When a tile comes back in the backward pass with
 the score 3, its weight is $e^{3 - 5.14} = 0.117$, without a look at the other tiles.
 
-Beside queries, keys, values and results that is all that is kept, so the memory grows with the
-length of the text and not with its square. Of 2,048 positions with four heads, multi-head attention
-keeps [144.70](../../../results/family_drawings.json#tables.backward.2048.plain) MB for its backward
-pass, and this page [2.13](../../../results/family_drawings.json#tables.backward.2048.tiles) MB.
+Beside queries, keys, values, results and the given mask that is all that is kept, so without the
+mask the memory grows with the length of the text and not with its square. Of 2,048 positions with
+four heads, multi-head attention keeps
+[144.70](../../../results/family_drawings.json#tables.backward.2048.plain) MB for its backward pass,
+and this page [2.13](../../../results/family_drawings.json#tables.backward.2048.tiles) MB.
 
 [What is kept of so many positions for the backward
 pass](../../../results/family_drawings.json#figures.kept)
@@ -93,7 +94,8 @@ class Tiled(torch.autograd.Function):
                 # Backward through the softmax: the formula above.
                 d_scores = weights * (d_weights - product[:, :, rows])
 
-                # Backward through the scores. Each block of keys gets a part from each of queries.
+                # Backward through the scores. Each block of keys gets a part from each block of
+                # queries that sees it.
                 d_query[:, :, rows] += d_scores @ key[:, :, columns]
                 d_key[:, :, columns] += d_scores.mT @ query[:, :, rows]
 
@@ -120,7 +122,7 @@ def in_transformer(
 
     In two by two tiles, of which one lies in the future and is skipped. There is no dropout.
     """
-    # Half of the positions in a block, or one more.
+    # Half of the positions in a block, rounded up.
     return {"self_attn": lambda: FlashAttention(heads, d_model, size=(seq_len + 1) // 2)}
 
 

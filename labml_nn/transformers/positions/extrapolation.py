@@ -183,9 +183,9 @@ def example(
     [Losses in all windows](../../../results/extrapolation.json#tables.losses)
 
     It is a small model and a short run. The numbers are means of three seeds, and the last column
-    tells how far those are apart: a difference of two hundredths at 64 characters means nothing,
-    and after a longer training the order might differ. What is added to tokens learns more slowly
-    here, so its losses are higher at the length of training too.
+    tells how far those are apart, at the length where they are farthest apart. After a longer
+    training the order might differ. Our guess is that positions which are added to tokens learn
+    more slowly, and that this is why their losses are higher at the length of training too.
 
     [Loss along a window of 512 characters](../../../results/extrapolation.json#figures.positions)
 
@@ -205,8 +205,9 @@ def example(
 
     ??? question "Why do rotary positions fail, though scores only depend on the distance?"
         Distances above 63 never came up in training, and their angles are new for all slow pairs.
-        That the slow pairs are to blame is a guess: interpolation has no angle that is too large,
-        and is worse.
+        Take each longer distance for 63 in pair 3 and the slower ones, and most of the harm is
+        undone. In the fast pairs alone, that makes it worse. Of the slow ones, pairs 3 and 4 do
+        nearly all of the harm: those after them have turned by a quarter at most, even at 512.
     """
     # Four features for each head are two pairs.
     model = make_model("rotary", n_vocab, max_len, d_model=4 * heads, heads=heads, n_layers=2)

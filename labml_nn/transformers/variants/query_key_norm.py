@@ -207,8 +207,8 @@ def example(
         $L$, which is 12 for 64 positions.
 
     ??? question "Normalise all heads together, before they are split. How do you notice?"
-        Load the weights of a trained model, such as Qwen3: its heads are normalised one by one, and
-        it writes nonsense now. Or make one head's features large: all other heads get small ones.
+        Make one head's features large: all other heads get small ones. The loss doesn't tell. We
+        did it to a trained model, and its loss hardly changed: its heads are about equally large.
     """
     # Fresh gains are 1, so the largest possible score is $\sqrt{d_k}$ here.
     d_model = heads * d_k
