@@ -13,8 +13,8 @@ paper:
 of every tile, so PyTorch keeps them until then, and hardly anything is saved in training.
 
 The way out is to compute them *again*. Keep one number for each query: say that its scores were 1,
-3 and 5, then $L = \ln(e^1 + e^3 + e^5) = 5.14$. When a tile comes back in the backward pass with
-the score 3, its weight is $e^{3 - 5.14} = 0.117$, without a look at the other tiles.
+3 and 5, then $L = \ln(e^1 + e^3 + e^5) = 5.143$. When a tile comes back in the backward pass with
+the score 3, its weight is $e^{3 - 5.143} = 0.117$, without a look at the other tiles.
 
 Beside queries, keys, values, results and the given mask that is all that is kept, so without the
 mask the memory grows with the length of the text and not with its square. Of 2,048 positions with
