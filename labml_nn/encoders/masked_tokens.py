@@ -146,9 +146,8 @@ def example(seq_len: int = 7, batch_size: int = 3, n_letters: int = 13) -> tuple
     ??? question "Give every place a target: `targets = tokens`. What does the model learn first?"
         To copy: in 86.5 % of all places the right answer is the letter that it sees. After 150
         steps it does, and from then on it learns to fill gaps nearly as fast as with the right
-        line: after 600 steps the loss in gaps is 1.91 or 1.92, for two seeds, in place of 1.89.
-        What it lacks is doubt. A letter that was replaced gets a probability of 0.48, and else
-        0.13.
+        line: after 600 steps the loss in gaps is 1.91, in place of 1.89 (three seeds). What it
+        lacks is doubt. A letter that was replaced gets a probability of 0.48, and else 0.13.
 
     ??? question "All texts have the same gaps, chosen once before training. What is lost?"
         Most letters are never a target. With other gaps each time, a text teaches something new
