@@ -139,7 +139,7 @@ class Meanings:
         imports = module.imports.get(name, ())
         if defined and not imports and len(module.defined.get(name, ())) == 1:
             return f"{module.name}.{name}"
-        meant = {one.means for one in imports}
+        meant: set[str | None] = {one.means for one in imports}
         if not meant and name not in module.defined:
             meant = self._handed_on(module, name, steps)
         return meant.pop() if len(meant) == 1 and name not in module.defined else None
