@@ -288,8 +288,9 @@ def _directive(lines: Sequence[TextLine], at: int) -> _Made:
         opening = f'!!! {_BOXES[name]} "{title}"'
         inner = indented(blocks([*first, *inside]), "    ")
         made = [TextLine(opening, lines[at].at), TextLine("", lines[at].at), *inner]
-    elif name == "rubric":
-        made = [TextLine(f"**{inline(said)}**", lines[at].at), *blocks(inside)]
+    elif name in ("glossary", "rubric", "table"):
+        title = TextLine(f"**{inline(said)}**" if said else "", lines[at].at)
+        made = [title, TextLine("", title.at), *blocks(inside)]
     else:
         # What only Sphinx can do is shown as it is typed.
         made = fenced(dedented(lines[at:end]), "")

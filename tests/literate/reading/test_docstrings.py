@@ -211,6 +211,12 @@ def test_a_problem_in_a_list_has_its_line_in_the_file() -> None:
         ("Part\n~~~~\n\nText", "## Part\nText"),
         ("Do it:\n- one\n- two", "Do it:\n- one\n- two"),
         ("First:\n\n#. one\n#. two\n\n   #. inner", "First:\n1. one\n1. two\n    1. inner"),
+        (".. rubric:: A\n\nb", "**A**\nb"),
+        (
+            ".. table:: A\n\n   ==  ==\n   1   2\n   ==  ==",
+            "**A**\n|  |  |\n| --- | --- |\n| 1 | 2 |",
+        ),
+        (".. glossary::\n\n   a term\n      Is it.", "* **a term**:\n    Is it."),
         (".. custom:: a\n\n    b", "```\n.. custom:: a\n    b\n```"),
         (".. [1] Somebody,\n   2001.", "[1] Somebody,\n2001."),
         ("In order:\n\n    - ``a``\n\n      - b\n\nend", "In order:\n- ``a``\n    - b\nend"),
