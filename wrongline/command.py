@@ -42,7 +42,7 @@ from torch import Tensor, nn
 
 from wrongline.attention_tests import find_mistakes
 from wrongline.calling import logits_of, own_lengths
-from wrongline.definitions import run_definitions
+from wrongline.definitions import run_definitions, trains
 from wrongline.guesses import SIZES, Config, guess_arguments
 from wrongline.in_place import borrowed
 from wrongline.language_model import find_in_language_model
@@ -113,7 +113,8 @@ def load(name: str, definitions: bool = False) -> Makes:
     ## Find the class
 
     `name` is that of a file or of a module, a colon, and that of a class or of a function that
-    makes a model. Of a file, only the [definitions](definitions.py) are run if that is asked for.
+    makes a model. Of a file, only the [definitions](definitions.py) are run if that is asked for,
+    or if it trains.
     """
     # A colon can't be part of either.
     place, _, wanted = name.rpartition(":")
@@ -135,10 +136,13 @@ def load(name: str, definitions: bool = False) -> Makes:
         # Now the file runs. (Its package runs first.)
         if "." in full:
             importlib.import_module(full.rpartition(".")[0])
-        if definitions:
-            left_out = run_definitions(path.read_text("utf-8"), str(path), vars(module))
+        text = path.read_text("utf-8")
+        if definitions or trains(text):
+            left_out = run_definitions(text, str(path), vars(module))
             if wanted in left_out:
                 raise ValueError(f"{wanted} isn't a definition of {place}: {left_out[wanted]}")
+            guessed = [f"{one}={vars(module)[one]}" for one in left_out if one in vars(module)]
+            print("; ".join([f"only the definitions of {path.name} are run", *guessed]))
         else:
             spec.loader.exec_module(module)
     else:
@@ -319,8 +323,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="the verdicts for a program")
     parser.add_argument("--junit", metavar="FILE", help="write the verdicts as JUnit's XML")
     parser.add_argument("--markdown", metavar="FILE", help="write them for a comment")
-    # A script may train when it is imported.
-    only = "run the file's imports, functions, classes and plain values, and nothing else"
+    # A script may train when it is imported, and not show it.
+    only = "run the file's imports, functions, classes and plain values, and nothing else, as is "
+    only += "done without asking if it trains at its outermost level"
     parser.add_argument("--definitions", action="store_true", help=only)
     said = parser.parse_args(arguments)
 

@@ -4,10 +4,11 @@ title: The Definitions of a Script
 summary: A script that trains when it is imported is asked for its model, and nothing is trained.
 ---
 
-Many models stand in the file that trains them, `train.py`. To import that file is to train. So with
-`--definitions` only these of its lines are run: imports, functions, classes, and values for which
-nothing has to be called, such as `n_layers = 12`. A library that isn't installed is missed only
-where it is called. What needs a line that was left out is left out, too.
+Many models stand in the file that trains them, `train.py`. To import that file is to train. So if a
+file trains at its outermost level, or with `--definitions`, only these of its lines are run:
+imports, functions, classes, and values for which nothing has to be called, such as `n_layers = 12`.
+A library that isn't installed is missed only where it is called. What needs a line that was left
+out is left out, too. Only a size, such as `vocab_size = len(chars)`, [is guessed](guesses.py) then.
 
 **In:** the text of a script. **Out:** the names that it defines, and for the others the reason.
 """
@@ -15,6 +16,7 @@ where it is called. What needs a line that was left out is left out, too.
 import ast
 from typing import Any
 
+from wrongline.guesses import SIZES, meaning
 from wrongline.run_pasted import without_missing
 
 # They train nothing, fetch nothing and write nothing.
@@ -30,6 +32,40 @@ def calls_nothing(node: ast.AST) -> bool:
     """
     calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
     return all(ast.unparse(one.func) in HARMLESS for one in calls)
+
+
+def trains(text: str) -> bool:
+    r"""
+    ## Does a script train when it is imported?
+
+    Then a call of `backward` stands neither in a function nor below `if __name__ == ...`.
+    """
+    waiting: list[ast.AST] = [*ast.parse(text).body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "backward":
+                return True
+        waiting += ast.iter_child_nodes(node)
+    return False
+
+
+def guess_sizes(node: ast.stmt, names: dict[str, Any]) -> None:
+    r"""
+    ## What a statement that was left out says about sizes
+
+    A name that says that it is one gets the size of the tests.
+    """
+    if not isinstance(node, ast.Assign | ast.AnnAssign):
+        return
+    for name in names_of(node):
+        # A letter says too little.
+        if len(name) > 1 and type(SIZES.get(meaning(name))) is int:
+            names.setdefault(name, SIZES[meaning(name)])
 
 
 def is_definition(node: ast.stmt) -> bool:
@@ -63,8 +99,9 @@ def run_definitions(text: str, file: str, names: dict[str, Any]) -> dict[str, st
     r"""
     ## Run the definitions
 
-    They come to `names`, which has those of a module already. The result has the names that
-    couldn't be defined, and why. `file` is told in errors, and is where Python looks up the lines.
+    They come to `names`, which has those of a module already, and so do sizes that are guessed. The
+    result has the names that couldn't be defined, and why. `file` is told in errors, and is where
+    Python looks up the lines.
     """
     tree, missing = without_missing(text)
     names |= missing
@@ -72,6 +109,7 @@ def run_definitions(text: str, file: str, names: dict[str, Any]) -> dict[str, st
     for node in tree.body:
         if not is_definition(node):
             left_out |= dict.fromkeys(names_of(node), "it stands in a part that isn't run")
+            guess_sizes(node, names)
             continue
         try:
             exec(compile(ast.Module([node], []), file, "exec"), names)
@@ -79,6 +117,7 @@ def run_definitions(text: str, file: str, names: dict[str, Any]) -> dict[str, st
         except Exception as error:
             said = f"line {node.lineno}: {type(error).__name__}: {error}"
             left_out |= dict.fromkeys(names_of(node), said)
+            guess_sizes(node, names)
     return left_out
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from wrongline.command import load
-from wrongline.definitions import example, run_definitions
+from wrongline.command import load, main
+from wrongline.definitions import example, run_definitions, trains
 
 SCRIPT = """
 from dataclasses import dataclass
@@ -70,3 +70,54 @@ def test_the_example_trains_nothing() -> None:
     defined, left_out = example()
     assert {"n_layers", "Model", "plot"} <= set(defined)
     assert list(left_out) == ["model"]
+
+
+TRAINS = """
+import torch
+from torch import nn
+
+block_size = 8
+chars = sorted(set(open("no_such_text.txt").read()))
+vocab_size = len(chars)
+k = len(chars)
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(vocab_size, vocab_size)
+
+    def forward(self, tokens):
+        return self.table(tokens)
+
+model = Model()
+for step in range(10**9):
+    loss = model(batch()).logsumexp(-1).mean()
+    loss.backward()
+"""
+
+
+def test_of_a_script_that_trains_only_definitions_are_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "lecture.py"
+    path.write_text(TRAINS)
+    assert main([f"{path}:Model"]) == 0
+    said = capsys.readouterr().out
+    # A letter says too little to be guessed.
+    assert said.startswith("only the definitions of lecture.py are run; vocab_size=19\nModel()\n")
+    assert "- right: model_prefix" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "does"),
+    [
+        ("loss.backward()", True),
+        ("with scaled:\n    for x in y:\n        scaler.scale(loss(x)).backward()", True),
+        ("def step():\n    loss.backward()", False),
+        ("class Trainer:\n    def fit(self):\n        loss.backward()", False),
+        ("if __name__ == '__main__':\n    loss.backward()", False),
+        ("backward(loss)", False),
+    ],
+)
+def test_a_script_trains_where_its_outermost_level_goes_backward(text: str, does: bool) -> None:
+    assert trains(text) == does
