@@ -22,6 +22,9 @@ from literate.reading.source import Source, nodes
 # The file and the qualified name of a definition; no name is the file as a whole.
 Target = tuple[str, str]
 
+# So many imports of imports are followed.
+MOST_STEPS = 6
+
 
 @dataclass(frozen=True, order=True)
 class Reference:
@@ -120,6 +123,11 @@ def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]
     for _, alias, target in _from_imports(source, modules):
         places.append((alias.lineno, alias.col_offset, alias.name, target))
     places += source.once(_methods)
+    for node, name in source.once(_chains):
+        defined = _defined(name, modules)
+        if defined:
+            column = (node.end_col_offset or 0) - len(node.attr.encode())
+            places.append((node.end_lineno or node.lineno, column, node.attr, defined))
     placed = {
         Reference(line, source.characters(line, column), name, *target)
         for line, column, name, target in places
@@ -154,13 +162,57 @@ def _from_imports(
             continue
         origin = origin_of(node, package_of(source))
         for alias in node.names:
-            inside = modules.get(origin)
-            submodule = modules.get(f"{origin}.{alias.name}")
-            defined = inside.definitions if inside else ()
-            if inside and any(definition.name == alias.name for definition in defined):
-                yield node, alias, (inside.path, alias.name)
+            name = f"{origin}.{alias.name}"
+            submodule = modules.get(name)
+            defined = _defined(name, modules)
+            if defined:
+                yield node, alias, defined
             elif submodule:
                 yield node, alias, (submodule.path, "")
+
+
+def _chains(source: Source) -> list[tuple[ast.Attribute, str]]:
+    r"""
+    Dotted names that begin with an import of the module, each with its full name: behind
+    `import pkg.b as b`, “b.norm” is “pkg.b.norm”. A variable that is called like it begins none.
+    """
+    module = source.once(take_apart)
+    roots = {(use.line, use.column): use.name for use in module.uses}
+    found: list[tuple[ast.Attribute, str]] = []
+    for node in source.once(nodes):
+        parts: list[str] = []
+        inner: ast.AST = node
+        while isinstance(inner, ast.Attribute):
+            parts.insert(0, inner.attr)
+            inner = inner.value
+        if not isinstance(inner, ast.Name) or not isinstance(node, ast.Attribute):
+            continue
+        root = roots.get((inner.lineno, inner.col_offset), "")
+        meant = {one.means for one in module.imports.get(root, ())}
+        if len(meant) == 1 and root not in module.defined:
+            found.append((node, ".".join([*meant, *parts])))
+    return found
+
+
+def _defined(name: str, modules: Mapping[str, Source], steps: int = 0) -> Target | None:
+    r"""
+    The definition with a full name, or the one that a module hands on under it.
+    """
+    parts = name.split(".")
+    for end in range(len(parts) - 1, 0, -1):
+        source = modules.get(".".join(parts[:end]))
+        if source is None:
+            continue
+        inside, first = ".".join(parts[end:]), parts[end]
+        if any(one.name == inside and not one.in_function for one in source.definitions):
+            return source.path, inside
+        module = source.once(take_apart)
+        meant = {one.means for one in module.imports.get(first, ())}
+        if len(meant) != 1 or first in module.defined or steps == MOST_STEPS:
+            return None
+        other = ".".join([*meant, *parts[end + 1 :]])
+        return _defined(other, modules, steps + 1) if other != name else None
+    return None
 
 
 def _methods(source: Source) -> list[tuple[int, int, str, Target]]:

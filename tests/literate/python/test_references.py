@@ -16,6 +16,7 @@ def found(text: str) -> list[str]:
         parse(OTHER, "pkg/b.py"),
         parse("def deep(): pass\n", "pkg/sub/c.py"),
         parse("x = 1\n", "pkg/sub/__init__.py"),
+        parse("from pkg.b import norm as scaled\n", "pkg/__init__.py"),
     ]
     lines = text.split("\n")
     listed = references(sources[0], by_module(sources))
@@ -46,6 +47,14 @@ def found(text: str) -> list[str]:
         ('from torch import norm\n\n\ndef f(x: "norm") -> "f":\n    return norm(x), "f"\n', []),
         # What is no definition is no target.
         ("from pkg.b import SIZE\n\nx = SIZE\n", []),
+        # A dotted name through a module leads to its last part, also what a package hands on.
+        (
+            "import pkg.b\nimport pkg.sub\nimport pkg.b as b\nfrom pkg import b as c\n\n\n"
+            "def f(x):\n    return pkg.b.norm(b.Layer.name), c.norm, pkg.scaled, pkg.b.SIZE\n",
+            ["4:16 b", "8:17 b norm", "8:24 b Layer", "8:37 b", "8:39 b norm", "8:49 b norm"],
+        ),
+        ("from . import scaled as n\n\n\nx = n\n", ["1:14 b norm", "4:4 b norm"]),
+        ("import pkg.b\n\n\ndef f(pkg):\n    return pkg.b.norm, g().pkg.b.norm\n", []),
         # Methods of `self` lead to the class that they stand in.
         (
             "class A:\n    def f(self):\n        return self.g() + self.h + self.f\n\n"
