@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
+from literate.reading.fields import FIELDS, TYPES, mended
 from literate.reading.inline_marks import emphasised, inline
 from literate.reading.nested import nested
 from literate.reading.restructured import (
@@ -60,19 +61,6 @@ _KINDS = {
 
 # Sections that list what their definition has.
 OF_NAMES = frozenset(title for title, kind in _KINDS.items() if kind == "names")
-
-# The fields of Sphinx and of epytext, and the names of the sections that they make.
-_FIELDS = {
-    **dict.fromkeys(
-        ("arg", "argument", "key", "keyword", "kwarg", "kwparam", "param", "parameter", "type"),
-        "Arguments",
-    ),
-    **dict.fromkeys(("attribute", "cvar", "ivar", "var", "vartype"), "Attributes"),
-    **dict.fromkeys(("return", "returns", "rtype"), "Returns"),
-    **dict.fromkeys(("yield", "yields", "ytype"), "Yields"),
-    **dict.fromkeys(("except", "exception", "raise", "raises"), "Raises"),
-}
-_TYPES = {"type", "vartype", "rtype", "ytype"}
 
 _NAME = r"\*{0,2}`{0,2}\*{0,2}[^\W\d][\w.]*`{0,2}"
 _GOOGLE = re.compile(r"\s{0,3}(?P<title>[A-Z][A-Za-z]*(?: [A-Za-z]+)?)\s*:\s*$")
@@ -125,7 +113,9 @@ def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") 
         lines = _with_title(lines)
     begin = _below_front_matter(texts)
     below = lines[begin:]
-    if style != "markdown" and _SIGNS.search("\n".join(texts)):
+    if style in ("", "sphinx"):
+        below = mended(below)
+    if style != "markdown" and _SIGNS.search("\n".join(line.text for line in below)):
         below = _numbered(substituted(below))
         if not _has_sections_of_numpy(below):
             below = levelled(below)
@@ -416,7 +406,7 @@ def _stripped(lines: Sequence[TextLine]) -> Sequence[TextLine]:
 
 def _is_field(line: TextLine) -> bool:
     match = _FIELD.match(line.text)
-    return match is not None and match["kind"] in _FIELDS
+    return match is not None and match["kind"] in FIELDS
 
 
 class _Field(NamedTuple):
@@ -437,7 +427,7 @@ def _fields(lines: Sequence[TextLine], at: int) -> tuple[list[TextLine], int]:
             at += 1
             continue
         match = _FIELD.match(lines[at].text)
-        if match is None or match["kind"] not in _FIELDS:
+        if match is None or match["kind"] not in FIELDS:
             break
         said, end = _said(lines, at)
         opening = [TextLine(match["said"], lines[at].at)] if match["said"] else []
@@ -464,17 +454,17 @@ def _said(lines: Sequence[TextLine], at: int) -> tuple[list[TextLine], int]:
 
 
 def _of_fields(fields: Sequence[_Field]) -> Iterator[TextLine]:
-    types = {(_FIELDS[field.kind], field.of): field for field in fields if field.kind in _TYPES}
+    types = {(FIELDS[field.kind], field.of): field for field in fields if field.kind in TYPES}
     explained = {
-        (_FIELDS[field.kind], field.of.split()[-1] if field.of else "")
+        (FIELDS[field.kind], _name_and_type(field.of)[0])
         for field in fields
-        if field.kind not in _TYPES
+        if field.kind not in TYPES
     }
     title = ""
     for field in fields:
-        section = _FIELDS[field.kind]
-        *before, name = field.of.split() or [""]
-        if field.kind in _TYPES and (section, name) in explained:
+        section = FIELDS[field.kind]
+        name, about = _name_and_type(field.of)
+        if field.kind in TYPES and (section, name) in explained:
             continue
         if section != title:
             title = section
@@ -482,9 +472,19 @@ def _of_fields(fields: Sequence[_Field]) -> Iterator[TextLine]:
             yield from _titled(TextLine(title, field.at))
         known = types.get((section, name))
         told = " ".join(line.text for line in known.said) if known else ""
-        about = " ".join(before) or told.strip()
-        said = [] if field.kind in _TYPES else field.said
+        about = about or told.strip()
+        said = [] if field.kind in TYPES else field.said
         yield from _field(section, name, about, said, field.at)
+
+
+def _name_and_type(of: str) -> tuple[str, str]:
+    r"""
+    The name that a field is of, or several with commas between them, and what stands before it.
+    """
+    *before, name = of.split() or [""]
+    while before and before[-1].endswith(","):
+        name = f"{before.pop()} {name}"
+    return name, " ".join(before)
 
 
 def _field(
@@ -497,7 +497,8 @@ def _field(
             return
         yield from listed([Item(opening, at, said)])
         return
-    shown = emphasised(name) if section == "Raises" else _names(name)
+    errors = ", ".join(map(emphasised, name.split(", ")))
+    shown = errors if section == "Raises" else _names(name)
     if about:
         shown += f" ({emphasised(about)})"
     yield from listed([Item(shown, at, said)])

@@ -26,9 +26,10 @@ from functools import cache
 from typing import NamedTuple
 
 from literate.problems import Problem
+from literate.reading.fields import misread
 from literate.reading.front_matter import of_source, opening
 from literate.reading.rows import rows
-from literate.reading.source import Source
+from literate.reading.source import Docstring, Source
 
 # An answer to a question, and what is said about it.
 _ANSWER = re.compile(r"    - \[([ x])\] (.*)")
@@ -47,6 +48,7 @@ def problems(source: Source, words: Mapping[str, str]) -> Iterator[Problem]:
     """
     yield from _not_raw(source)
     yield from _headings(source)
+    yield from _fields(source)
     yield from _questions(source)
     yield from _words(source, words)
 
@@ -57,9 +59,8 @@ def _not_raw(source: Source) -> Iterator[Problem]:
     for everybody who reads `__doc__`. One that is [shown](source.py#Docstring.shown) by the value
     that Python gives it is right.
     """
-    documented = [source.docstring, *(definition.docstring for definition in source.definitions)]
-    for docstring in [*documented, *source.of_attributes.values()]:
-        if docstring is None or docstring.raw or docstring.shown != docstring.text:
+    for docstring in _docstrings(source):
+        if docstring.raw or docstring.shown != docstring.text:
             continue
         if "\\" in docstring.text:
             sentence = 'the docstring has a backslash and is not raw; begin it with `r"""`.'
@@ -68,6 +69,21 @@ def _not_raw(source: Source) -> Iterator[Problem]:
                 sentence += f" Python takes `{misread[1]}` for one character."
             kind = "docstrings have a backslash and are not raw"
             yield Problem(source.path, docstring.first, sentence, kind)
+
+
+def _docstrings(source: Source) -> Iterator[Docstring]:
+    documented = [source.docstring, *(definition.docstring for definition in source.definitions)]
+    yield from (one for one in [*documented, *source.of_attributes.values()] if one)
+
+
+def _fields(source: Source) -> Iterator[Problem]:
+    r"""
+    [Fields](fields.py#misread) that Sphinx wouldn't read.
+    """
+    if source.style in ("", "sphinx"):
+        for docstring in _docstrings(source):
+            for at, sentence in misread(docstring.shown.split("\n")):
+                yield Problem(source.path, docstring.first + at, sentence)
 
 
 def _headings(source: Source) -> Iterator[Problem]:

@@ -1,0 +1,49 @@
+r"""Fields of Sphinx that their authors have nearly written."""
+
+import pytest
+
+from literate.reading.docstrings import as_markdown
+from literate.reading.rules import problems
+from literate.reading.source import parse
+
+
+@pytest.mark.parametrize(
+    ("written", "shown", "told"),
+    [
+        # A sign is missing, or the name is misspelt.
+        (":raises ValueError\n\n:rtype int", "**Raises** * *ValueError* **Returns** * *int*", 2),
+        (":rtype int\n:raises a.B, C", "**Returns** * *int* **Raises** * *a.B*, *C*", 2),
+        (":param x\n:param y: why", "**Arguments** * `x` * `y`: why", 1),
+        (":returns the sum\n  of all", "**Returns** the sum of all", 1),
+        (":params int x: how", "**Arguments** * `x` (*int*): how", 1),
+        (":retruns: how", "**Returns** how", 1),
+        # What isn't sure stays, and is told.
+        (":param x the first", ":param x the first", 1),
+        (":raises an error if not", ":raises an error if not", 1),
+        # Several names, and a type that goes on.
+        (":raises A, B: why", "**Raises** * *A*, *B*: why", 0),
+        (":param list[int, str] x: why", "**Arguments** * `x` (*list[int, str]*): why", 0),
+        (":param A |\n    b.C x:\n        why", "**Arguments** * `x` (*A | b.C*): why", 0),
+        (":param A|b.C\n    x: why", "**Arguments** * `x` (*A|b.C*): why", 0),
+        # Other fields, signs, roles and sentences are what they are.
+        (":author: A\n:keywords: b", "* **author**: A * **keywords**: b", 0),
+        (":param x: one\n:custom thing: two", "**Arguments** * `x`: one :custom thing: two", 0),
+        (":returns: a\n:class:`b`", "**Returns** a `b`", 0),
+        ("Smile :return home\nand :params x: go", "Smile :return home and :params x: go", 0),
+        ("```\n:raises A\n```", "``` :raises A ```", 0),
+    ],
+)
+def test_a_field_is_read_as_what_it_nearly_is(written: str, shown: str, told: int) -> None:
+    lines = [line.text for line in as_markdown(written.split("\n"))]
+    assert " ".join(" ".join(lines).split()) == shown
+    text = f'def f():\n    """One.\n\n{written}\n"""\n'
+    assert len([*problems(parse(text, "a.py"), {})]) == told
+
+
+def test_what_is_told_of_a_field_has_its_line_and_the_remedy() -> None:
+    text = 'def f():\n    """One.\n\n    :raises A, B\n    :parms x: one\n    """\n'
+    found = [(one.line, one.sentence) for one in problems(parse(text, "a.py"), {})]
+    assert found == [
+        (4, "“:raises A, B” lacks a colon; write “:raises A, B:”."),
+        (5, "“:parms” is no field of Sphinx; write “:param x:”."),
+    ]
