@@ -24,7 +24,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from literate.reading.fields import FIELDS, TYPES, mended
-from literate.reading.inline_marks import emphasised, inline
+from literate.reading.inline_marks import emphasised, inline, without_stray
 from literate.reading.nested import nested
 from literate.reading.restructured import (
     LISTED,
@@ -115,7 +115,8 @@ def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") 
     below = lines[begin:]
     if style in ("", "sphinx"):
         below = mended(below)
-    if style != "markdown" and _SIGNS.search("\n".join(line.text for line in below)):
+    text = "\n".join(line.text for line in below)
+    if style != "markdown" and (_SIGNS.search(text) or without_stray(text) != text):
         below = _numbered(substituted(below))
         if not _has_sections_of_numpy(below):
             below = levelled(below)

@@ -10,7 +10,7 @@ what a reader of Sphinx sees. What the short name of a role means is kept beside
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # The roles whose text is a name in code; what others hold is in a language of its own, or is words.
 _NAMES = set("any attr class const data exc func meth mod obj".split())
@@ -50,6 +50,15 @@ _SHIFTED = {"sub": (_LOW, "_"), "subscript": (_LOW, "_"), "sup": (_HIGH, "^")}
 _SHIFTED["superscript"] = _SHIFTED["sup"]
 # Words that stand out inside of others: all of them will.
 _STARRED = re.compile(r"(?<![\w*])\*(\w(?:[^*]*\w)?)\*(?![\w*])")
+# A literal, a backtick that is none of two, and a blank line or a mark where another text begins.
+_TICKS = re.compile(
+    r"``(?:[^`]|`(?!`))+``|(?<![`\\])(?P<tick>`)(?!`)"
+    r"|(?P<begins>\n(?=\s*(?:\n|[-*+] |\d+[.)] |:[a-z]+[^:`\n]*:\s)))"
+)
+# Behind what a literal may begin, in reStructuredText.
+_OPENS = re.compile(r"(?:^|[\s'\"(\[{<:/=~|,*-])$")
+# In place of a backtick that is no mark.
+_STRAY = "\ue060"
 # What Markdown would read as marks.
 _MARKS = re.compile(r"[\\`*_]")
 
@@ -85,7 +94,45 @@ def inline(text: str) -> str:
         shown = _inline(match)
         return shown + "\n" * (match[0].count("\n") - shown.count("\n"))
 
-    return _INLINE.sub(made, text)
+    return _INLINE.sub(made, without_stray(text)).replace(_STRAY, "\\`")
+
+
+def without_stray(text: str) -> str:
+    r"""
+    ## A text whose backticks are pairs
+
+    If there is one too many in a paragraph, Markdown makes code of all that is none. In Sphinx, one
+    that begins code stands before its first sign, and behind no letter. One that can't begin any is
+    the one too many, and a sign of its own takes its place.
+    """
+    stray: list[int] = []
+    ticks: list[int] = []
+    for match in [*_TICKS.finditer(text), None]:
+        if match and match["tick"]:
+            ticks.append(match.start())
+        elif match is None or match["begins"]:
+            stray += _unpaired(text, ticks) if len(ticks) % 2 else []
+            ticks = []
+    letters = list(text)
+    for at in stray:
+        letters[at] = _STRAY
+    return "".join(letters)
+
+
+def _unpaired(text: str, ticks: Sequence[int]) -> list[int]:
+    unpaired: list[int] = []
+    begun: int | None = None
+    for at in ticks:
+        opens = _OPENS.search(text[max(at - 1, 0) : at]) and text[at + 1 : at + 2].strip()
+        closes = text[at - 1 : at].strip() if at else ""
+        if begun is not None and closes:
+            begun = None
+        elif opens:
+            unpaired += [] if begun is None else [begun]
+            begun = at
+        else:
+            unpaired.append(at)
+    return unpaired if begun is None else [*unpaired, begun]
 
 
 def _inline(match: re.Match[str]) -> str:
@@ -168,7 +215,7 @@ def names_meant(texts: Iterable[str]) -> tuple[tuple[int, str, str], ...]:
     In the texts of a docstring: the number of the text, from 0, what is shown, and the name that is
     meant. One with a point in front is the end of a name.
     """
-    text = "\n".join(texts)
+    text = without_stray("\n".join(texts))
     found: dict[tuple[int, str], set[str]] = {}
     for match in _INLINE.finditer(text):
         said = match["said"] if match["role"] and match["role"].split(":")[-1] in _NAMES else ""

@@ -229,6 +229,24 @@ def test_marks_of_sphinx_become_those_of_markdown(written: str, shown: str) -> N
     assert "\n".join(line for line in lines if line.strip()) == shown
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("error`. See `a.b` or\n``c``d`` and `e`.", "error\\`. See `a.b` or\n``c``d`` and `e`."),
+        ("See `a and `b`, then :meth:`c`.", "See \\`a and `b`, then `c`."),
+        (":param x: On A`,\n    with `b` (:func:`c`)\n:param y: `d`",
+         "**Arguments**\n* `x`: On A\\`,\n    with `b` (`c`)\n* `y`: `d`"),
+        ("One`.\n\nSee :class:`b`.", "One\\`.\nSee `b`."),
+        # Pairs are pairs, whatever stands around them.
+        ("`a`s and ` `b and x`y`", "`a`s and ` `b and x`y`"),
+        ("Run::\n\n    echo `date\n", "Run:\n```\necho `date\n```"),
+    ],
+)  # fmt: skip
+def test_a_backtick_too_many_is_no_mark(written: str, shown: str) -> None:
+    lines = (line.text for line in as_markdown(written.split("\n")))
+    assert "\n".join(line for line in lines if line.strip()) == shown
+
+
 BRACKETS = "https://a.example/Foo_(bar)"
 
 
