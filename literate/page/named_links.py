@@ -79,7 +79,7 @@ class NamedLinks:
         name = code.removeprefix(".")
         meant = self.meanings.of(name, source, row.documents or row.within)
         if code != name and not isinstance(meant, tuple):
-            meant = self.meanings.ending_with(name) or meant
+            meant = self.meanings.ending_with(name.removesuffix("()")) or meant
         return meant
 
 

@@ -10,10 +10,15 @@ what a reader of Sphinx sees. What the short name of a role means is kept beside
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 # The roles whose text is a name in code; what others hold is in a language of its own, or is words.
 _NAMES = set("any attr class const data exc func meth mod obj".split())
+# What directives are called, and the roles that their authors mean.
+_MEANT = {
+    "attribute": "attr", "classmethod": "meth", "exception": "exc", "function": "func",
+    "method": "meth", "module": "mod", "property": "attr", "staticmethod": "meth",
+}  # fmt: skip
 # An address can have pairs of brackets, and ends before a bracket that stands alone. It is taken
 # whole or not at all: with `<` or `{` behind it, it is a template, as `https://host/<name>` is.
 _SIGN = r"[^\s<>()\[\]{}`\"']"
@@ -25,7 +30,7 @@ _AFTER = ".,;:!?*_"
 # blank.
 _INLINE = re.compile(
     r"(?P<literal>(?:(?<=\S)\\ )?``(?:[^`]|`(?!`))+``(?:\\ )?)"
-    r"|(?:(?<=\S)\\ |(?<![\w`:])):(?P<role>[a-z][\w+.-]*(?::[a-z]\w*)?):`(?P<said>[^`]+)`"
+    r"|(?:(?<=\S)\\ |(?<![\w`:])):(?P<role>[a-z][\w+.-]*(?::[a-z]\w*){0,2}:?):`(?P<said>[^`]+)`"
     r"(?:\\ |\\(?=\w))?"
     r"|`(?P<words>[^`<]*?)\s*<(?P<address>[^`<>\s]+)>`__?(?!\w)"
     r"|`(?P<reference>[^`]+)`__?(?![\w`])"
@@ -137,7 +142,7 @@ def _unpaired(text: str, ticks: Sequence[int]) -> list[int]:
 
 def _inline(match: re.Match[str]) -> str:
     if match["role"]:
-        return _role(match["role"].split(":")[-1], match["said"])
+        return _role(_role_of(match), match["said"])
     if match["address"]:
         words = match["words"] or match["address"]
         # One that ends so is the name of an address, which nobody has given.
@@ -156,6 +161,33 @@ def _inline(match: re.Match[str]) -> str:
     if match["literal"]:
         return match["literal"].removeprefix("\\ ").removesuffix("\\ ")
     return match[0]
+
+
+def _role_of(match: re.Match[str]) -> str:
+    r"""
+    The role without its domain, as its author means it.
+    """
+    name: str = match["role"].rstrip(":").split(":")[-1]
+    return _MEANT.get(name, name)
+
+
+def misspelt_roles(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
+    r"""
+    ## Roles that Sphinx doesn't know
+
+    The number of the text, from 0, and a sentence for its author.
+    """
+    text = without_stray("\n".join(texts))
+    for match in _INLINE.finditer(text):
+        role = match["role"] or ""
+        domain, *more = role.rstrip(":").split(":")
+        # Some belong to a project that is said in front.
+        is_long = len(more) > 1 and not domain.startswith("external")
+        known = _role_of(match) if role else ""
+        if role.endswith(":") or is_long or (known in _NAMES and not role.endswith(known)):
+            meant = f"{domain}:{known}" if more else known
+            sentence = f"“:{role}:” is no role of Sphinx; write “:{meant}:”."
+            yield text.count("\n", 0, match.start()), sentence
 
 
 def _role(role: str, said: str) -> str:
@@ -218,7 +250,7 @@ def names_meant(texts: Iterable[str]) -> tuple[tuple[int, str, str], ...]:
     text = without_stray("\n".join(texts))
     found: dict[tuple[int, str], set[str]] = {}
     for match in _INLINE.finditer(text):
-        said = match["said"] if match["role"] and match["role"].split(":")[-1] in _NAMES else ""
+        said = match["said"] if match["role"] and _role_of(match) in _NAMES else ""
         said = f"{match['shown']} <{match['meant']}>" if match["shown"] else said
         if said:
             shown, name = _named(said)

@@ -28,6 +28,7 @@ from typing import NamedTuple
 from literate.problems import Problem
 from literate.reading.fields import misread
 from literate.reading.front_matter import of_source, opening
+from literate.reading.inline_marks import misspelt_roles
 from literate.reading.rows import rows
 from literate.reading.source import Docstring, Source
 
@@ -78,11 +79,13 @@ def _docstrings(source: Source) -> Iterator[Docstring]:
 
 def _fields(source: Source) -> Iterator[Problem]:
     r"""
-    [Fields](fields.py#misread) that Sphinx wouldn't read.
+    [Fields](fields.py#misread) and [roles](inline_marks.py#misspelt_roles) that Sphinx doesn't
+    know.
     """
     if source.style in ("", "sphinx"):
         for docstring in _docstrings(source):
-            for at, sentence in misread(docstring.shown.split("\n")):
+            texts = docstring.shown.split("\n")
+            for at, sentence in [*misread(texts), *misspelt_roles(texts)]:
                 yield Problem(source.path, docstring.first + at, sentence)
 
 

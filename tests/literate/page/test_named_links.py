@@ -69,7 +69,8 @@ def sort(cards): pass
 # Roles
 
 A :class:`~pkg.cards.Hand`, :meth:`.Hand.take`, :func:`a word <pkg.cards.sort>`, `one <.Hand>`,
-:func:`~numpy.sort` of numpy, :func:`!pkg.cards.sort`, :class:`.Nothing`, :ref:`words <pkg.cards>`.
+:func:`~numpy.sort` of numpy, :func:`!pkg.cards.sort`, :class:`.Nothing`, :ref:`words <pkg.cards>`,
+:meth:`.cards.Hand.take()`.
 """
 
 
@@ -149,6 +150,7 @@ def test_a_role_leads_to_the_name_that_it_gives() -> None:
         ("a word", "../cards/#sort"),
         ("one", "../cards/#Hand"),
         ("sort", "https://n.org/sort"),
+        ("cards.Hand.take()", "../cards/#Hand.take"),
         ("take", "../cards/#Hand.take"),
         ("Hand", "../cards/#Hand"),
     ]

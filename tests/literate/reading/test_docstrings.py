@@ -424,6 +424,8 @@ def test_a_name_without_a_role_can_have_words_of_its_own() -> None:
         (":func:`!a.f`", "`a.f`"),
         (":ref:`words <a.b>`", "words"),
         (":doc:`some words </a/b>`", "some words"),
+        (":py:classmethod::`~a.C.f`", "`f`"),
+        (":py:ref:meth:`a.f`", "`a.f`"),
     ],
 )
 def test_a_role_shows_what_sphinx_shows(role: str, shown: str) -> None:

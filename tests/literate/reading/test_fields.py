@@ -1,4 +1,4 @@
-r"""Fields of Sphinx that their authors have nearly written."""
+r"""Fields and roles of Sphinx that their authors have nearly written."""
 
 import pytest
 
@@ -47,3 +47,23 @@ def test_what_is_told_of_a_field_has_its_line_and_the_remedy() -> None:
         (4, "“:raises A, B” lacks a colon; write “:raises A, B:”."),
         (5, "“:parms” is no field of Sphinx; write “:param x:”."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("role", "meant"),
+    [
+        (":py:classmethod::`a`", ":py:meth:"),
+        (":py:ref:meth:`a`", ":py:meth:"),
+        (":function:`a`", ":func:"),
+        (":class::`a`", ":class:"),
+        (":py:class:`a`", ""),
+        (":external:py:class:`a`", ""),
+        (":custom:`a`", ""),
+        ("``:function:`a` ``", ""),
+    ],
+)
+def test_a_role_that_nobody_knows_is_told(role: str, meant: str) -> None:
+    text = f'def f():\n    """One.\n\n    Two {role}.\n    """\n'
+    found = [(one.line, one.sentence) for one in problems(parse(text, "a.py"), {})]
+    said = role.partition("`")[0]
+    assert found == ([(4, f"“{said}” is no role of Sphinx; write “{meant}”.")] if meant else [])
