@@ -23,6 +23,7 @@ _ITEM = re.compile(r"\s*(?P<mark>[-*+]|\d{1,9}[.)])(?:\s|$)")
 _NUMBER = re.compile(r"(\s*\d{1,9})([.)])(?=\s)")
 # What can't be the next line of a paragraph.
 _BLOCK = re.compile(r"\s*(?:`{3}|~{3}|\$\$|\||>)")
+_QUOTATION = re.compile(r" {0,3}> ?")
 # A box, to which all belongs that is indented below it.
 _BOX = re.compile(r"\s*(?:!{3}|\?{3}\+?) *\w")
 _RULE = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*$")
@@ -47,7 +48,7 @@ def nested(given: Sequence[TextLine]) -> list[TextLine]:
     r"""
     ## Lists as the engine reads them
     """
-    lines = list(given)
+    lines = _in_quotations(given)
     made: list[TextLine] = []
     # The items that a line stands in, the outermost first.
     items: list[_Item] = []
@@ -69,6 +70,28 @@ def nested(given: Sequence[TextLine]) -> list[TextLine]:
             # The engine takes all lines up to an empty one for what the first of them begins.
             made.append(TextLine("", lines[at].at))
         made += moved
+        at = end
+    return made
+
+
+def _in_quotations(given: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    Lists in quotations, which are notes of their own.
+    """
+    made: list[TextLine] = []
+    at = 0
+    while at < len(given):
+        end = max(end_of_fence(given, at), at + 1)
+        mark = _QUOTATION.match(given[at].text)
+        while mark and end < len(given) and not given[end].is_blank:
+            end += 1
+        lines = [*given[at:end]]
+        if mark:
+            inside = [TextLine(_QUOTATION.sub("", line.text), line.at) for line in lines]
+            as_needed = nested(inside)
+            if as_needed != inside:
+                lines = [TextLine(f"> {line.text}".rstrip(), line.at) for line in as_needed]
+        made += lines
         at = end
     return made
 

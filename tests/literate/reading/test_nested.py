@@ -82,6 +82,17 @@ A_NUMBER_AT_THE_END_OF_A_SENTENCE = """
   1. a
   2. b
 """
+IN_A_QUOTATION = """
+> There are:
+> - one
+>   - two
+> - three
+  goes on
+
+> as it is
+
+More.
+"""
 NO_LIST = """
 A sum of a
 - b is none, and in the year
@@ -135,6 +146,7 @@ def items(text: str) -> list[tuple[int, str]]:
         AN_ITEM_RIGHT_BELOW_AN_INNER_LIST,
         ONE_THAT_A_COLON_ANNOUNCES,
         A_NUMBER_AT_THE_END_OF_A_SENTENCE,
+        IN_A_QUOTATION,
     ],
 )
 def test_lists_are_those_of_commonmark(text: str) -> None:
