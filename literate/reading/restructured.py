@@ -17,6 +17,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from string import ascii_lowercase, ascii_uppercase
 
 from literate.reading.definitions import options, terms
 from literate.reading.drawn_tables import end_of_table, set_table
@@ -41,6 +42,10 @@ _ADDRESS = re.compile(r"\s*(?P<address>(?:https?:|mailto:|ftp:)\S+)\s*$")
 RULE = re.compile(r"([=\-~^\"'*+#.:_])\1{2,}\s*$")
 # A line that begins an item of a list.
 LISTED = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+\S")
+# An item with a letter or a Roman number, and what follows it in its list.
+_LETTERED = re.compile(r"\s*(?P<open>\(?)(?P<count>[A-Za-z]|[ivx]+|[IVX]+)(?P<end>[.)])\s+\S")
+_ROMAN = "i ii iii iv v vi vii viii ix x xi xii".split()
+_SERIES = (ascii_lowercase, ascii_uppercase, _ROMAN, [number.upper() for number in _ROMAN])
 _REMARK = re.compile(r"\s*# ")
 _BARRED = re.compile(r"\s*\|(?:\s+[^|]+)?")
 _ANSWERED = re.compile(r">>>(\s|$)")
@@ -311,6 +316,28 @@ def _list(lines: Sequence[TextLine], at: int) -> _Made:
     return indented(blocks(inside), " " * above.indent), end
 
 
+def _lettered(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    A list that counts with letters, “A.” and “B.”, or with Roman numbers. Markdown has none, so the
+    letters are what its items begin with. One alone may end a sentence, or begin a name.
+    """
+    first = _LETTERED.match(lines[at].text)
+    series = next((one for one in _SERIES if first and first["count"] == one[0]), None)
+    items: list[Item] = []
+    end = at
+    for count in series or ():
+        here = next((i for i in range(end, len(lines)) if not lines[i].is_blank), len(lines))
+        match = _LETTERED.match(lines[here].text) if here < len(lines) else None
+        if match is None or first is None or lines[here].indent != lines[at].indent:
+            break
+        if match["count"] != count or match.group("open", "end") != first.group("open", "end"):
+            break
+        inside, end = body(lines, here + 1, lines[here].indent)
+        opening = TextLine(lines[here].text.strip(), lines[here].at)
+        items.append(Item("", opening.at, [opening, *inside]))
+    return (indented(listed(items), _place(lines, at)), end) if len(items) > 1 else None
+
+
 def _fields(lines: Sequence[TextLine], at: int) -> _Made:
     r"""
     A paragraph of fields, such as “:author: Somebody”: a list of what is said of each. A word
@@ -541,6 +568,7 @@ _RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (
     _session,
     _directive,
     _list,
+    _lettered,
     _citation,
     _target,
     _fields,

@@ -232,6 +232,22 @@ def test_marks_of_sphinx_become_those_of_markdown(written: str, shown: str) -> N
 @pytest.mark.parametrize(
     ("written", "shown"),
     [
+        ("1. One:\n    A. in\n    B. and\n       on\n2. Two",
+         "1. One:\n    * A. in\n    * B. and\n        on\n2. Two"),
+        ("So\n\n(a) one\n\n    more\n\n(b) two", "So\n* (a) one\n    more\n* (b) two"),
+        ("i) one\nii) two\n\nIII. three", "* i) one\n* ii) two\nIII. three"),
+        ("A. Einstein\nC. Darwin\na. b) c", "A. Einstein\nC. Darwin\na. b) c"),
+        ("As::\n\n    A. x!\n    B. y", "As:\n```\nA. x!\nB. y\n```"),
+    ],
+)  # fmt: skip
+def test_a_list_may_count_with_letters(written: str, shown: str) -> None:
+    lines = (line.text for line in as_markdown(written.split("\n")))
+    assert "\n".join(line for line in lines if line.strip()) == shown
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
         ("error`. See `a.b` or\n``c``d`` and `e`.", "error\\`. See `a.b` or\n``c``d`` and `e`."),
         ("See `a and `b`, then :meth:`c`.", "See \\`a and `b`, then `c`."),
         (":param x: On A`,\n    with `b` (:func:`c`)\n:param y: `d`",
