@@ -17,6 +17,8 @@ With a mask that is never used, the printed loss is
 switch for their mask, and it is often off.
 """
 
+import ast
+import builtins
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -74,6 +76,9 @@ SIZES: dict[str, Any] = {
     "bias": True,
     "causal": True,
 }
+
+# With one key head, those that heads share in turns are those that they share in groups.
+GROUPED = {"heads": 6, "key_heads": 2, "d_k": 4}
 
 # Arguments that hold many others.
 CONFIGS = ("config", "cfg", "args", "hparams", "params", "conf")
@@ -334,6 +339,45 @@ def guess_constants(names: dict[str, Any]) -> dict[str, int]:
     # One or two letters may be anything there. What is no whole number is no size.
     sizes = {name for name, one in names.items() if type(one) is int and len(name) > 2}
     return {name: SIZES[meaning(name)] for name in sizes if meaning(name) in SIZES}
+
+
+def guess_undefined(text: str, names: dict[str, Any]) -> dict[str, Any]:
+    r"""
+    ## Guess what a text reads and nobody has defined
+
+    Most people copy a class without the sizes that stand above it.
+    """
+    read: set[str] = set()
+    bound = {*names, *vars(builtins)}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+    sizes = SIZES | {"dropout": 0.1}
+    found = {name: sizes[meaning(name)] for name in sorted(read - bound) if meaning(name) in sizes}
+    # One or two letters may be anything here, too.
+    found = {name: one for name, one in found.items() if len(name) > 2}
+    return found | ({"device": "cpu"} if "device" in read - bound else {})
+
+
+def share_heads(*said: dict[str, Any]) -> None:
+    r"""
+    ## More heads, where some share their keys
+
+    Two key heads for six heads of the same width in all, also in a configuration.
+    """
+    configs = [one for values in said for one in values.values() if isinstance(one, Config)]
+    holders = [*said, *map(vars, configs)]
+    known = [
+        (values, name, meaning(name))
+        for values in holders
+        for name, value in values.items()
+        if type(value) is int
+    ]
+    if any(what == "key_heads" for _, _, what in known):
+        for values, name, what in known:
+            values[name] = GROUPED.get(what, values[name])
 
 
 def sizes_in(module: nn.Module, *said: dict[str, Any]) -> dict[str, int]:

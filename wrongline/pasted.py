@@ -26,7 +26,14 @@ from torch import Tensor, nn
 
 from wrongline.attention_tests import find_mistakes
 from wrongline.cache_tests import CACHE_TESTS
-from wrongline.guesses import SIZES, guess_arguments, guess_constants, sizes_in
+from wrongline.guesses import (
+    SIZES,
+    guess_arguments,
+    guess_constants,
+    guess_undefined,
+    share_heads,
+    sizes_in,
+)
 from wrongline.model_tests import MODEL_TESTS
 from wrongline.orders import named_weights, orders
 from wrongline.pasted_models import (
@@ -46,7 +53,7 @@ from wrongline.pasted_text import (
     shown,
     value_of,
 )
-from wrongline.run_pasted import run_text
+from wrongline.run_pasted import run_text, without_prompts
 from wrongline.verdicts import Findings
 from wrongline.ways_to_call import Way, best_of
 from wrongline.whole import Whole, run_tests
@@ -100,6 +107,7 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
     try:
         # Errors of the text itself are told below, with their line.
         # It runs as a module would when it is imported.
+        text = without_prompts(text)
         names = run_text(text)
         classes = classes_in(names, text)
         if not classes:
@@ -114,13 +122,15 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
         # An empty field of the form says nothing.
         arguments, unknown = guess_arguments(names[chosen], text)
+
+        # Sizes may stand above the classes, or not have been copied. A class looks there when it is
+        # made, so they can be those of the test.
+        constants = guess_constants(names) | guess_undefined(text, names)
+        share_heads(arguments, constants)
+
+        # What was said goes first.
         said = answers.get("arguments", {})
         arguments |= {name: value_of(one) for name, one in said.items() if one != ""}
-
-        # Sizes may stand above the classes. A class looks there when it is made, so they can be
-        # those of the test.
-        # (What was said of them goes first here, too.)
-        constants = guess_constants(names)
         said = answers.get("constants", {})
         constants |= {name: value_of(one) for name, one in said.items() if one != ""}
         names |= constants

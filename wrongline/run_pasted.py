@@ -16,6 +16,7 @@ import ast
 import copy
 import linecache
 import math
+import re
 from typing import Any
 
 import torch
@@ -23,6 +24,10 @@ from torch import Tensor, nn
 
 # What the text is called in error messages.
 FILE = "pasted.py"
+
+# Prompts of Python and of a notebook; commands of a notebook, and the fence of a README.
+PROMPT = r"^(>>>|\.\.\.|In ?\[\d*\]:|\s*\.\.\.:)( |$)"
+COMMAND = r"^([!%]\S|```)"
 
 
 class Missing:
@@ -106,6 +111,23 @@ def without_missing(text: str) -> tuple[ast.Module, dict[str, Missing]]:
     # The text as it was, without some of its imports.
     tree.body = body
     return tree, missing
+
+
+def without_prompts(text: str) -> str:
+    r"""
+    ## What was copied beside the code
+
+    From a terminal or a notebook. Lines are emptied and not removed, so that they keep their
+    numbers. Where there are prompts, what has none was printed.
+    """
+    try:
+        ast.parse(text)
+        return text
+    except SyntaxError:
+        lines = text.split("\n")
+    if any(re.match(r">>> |In ?\[", line) for line in lines):
+        lines = [re.sub(PROMPT, "", one) if re.match(PROMPT, one) else "" for one in lines]
+    return "\n".join("" if re.match(COMMAND, one) else one for one in lines)
 
 
 def run_text(text: str) -> dict[str, Any]:

@@ -514,3 +514,76 @@ def test_what_can_be_meant_is_marked() -> None:
     assert one["test"] == "comparison" and one["unusual"]
     (one,) = checked(KEPT.replace("math.sqrt(q.shape[-1])", "math.sqrt(n_embd)"))["found"]
     assert one["test"] == "comparison" and "unusual" not in one
+
+
+# Six heads over two key heads: with one key head, both ways to share them are the same.
+GROUPED = """
+class Grouped(nn.Module):
+    def __init__(self, d_model, n_heads, n_kv_heads):
+        super().__init__()
+        self.n_heads, self.n_kv_heads, self.d = n_heads, n_kv_heads, d_model // n_heads
+        self.q = nn.Linear(d_model, d_model)
+        self.k = nn.Linear(d_model, n_kv_heads * self.d)
+        self.v = nn.Linear(d_model, n_kv_heads * self.d)
+        self.o = nn.Linear(d_model, d_model)
+
+    def forward(self, x):
+        q = self.q(x).unflatten(-1, (self.n_heads, self.d)).transpose(1, 2)
+        k, v = (
+            f(x).unflatten(-1, (self.n_kv_heads, self.d)).transpose(1, 2)
+            .repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)
+            for f in (self.k, self.v)
+        )
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.o(mixed.transpose(1, 2).flatten(2))
+"""
+
+
+def test_key_heads_are_more_than_one() -> None:
+    *assumed, found = pasted.check(GROUPED, {})
+    assert assumed[0]["assumed"]["arguments"] == {
+        "d_model": "24",
+        "n_heads": "6",
+        "n_kv_heads": "2",
+    }
+    assert found == {"found": [], "compared": "yes"}
+    turns = GROUPED.replace(
+        "repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)",
+        "repeat(1, self.n_heads // self.n_kv_heads, 1, 1)",
+    )
+    *_, found = pasted.check(turns, {})
+    assert [one["sentence"] for one in found["found"]] == [
+        "heads share keys in turns (`repeat` for `repeat_interleave`)"
+    ]
+
+
+# As in a lecture, without the lines above the class.
+UNDEFINED = """
+class Table(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.token = nn.Embedding(vocab_size, n_embd)
+        self.position = nn.Embedding(block_size, n_embd)
+        self.drop = nn.Dropout(dropout)
+        self.head = nn.Linear(n_embd, vocab_size)
+
+    def forward(self, tokens):
+        places = [place for place in range(tokens.shape[1])]
+        x = self.token(tokens) + self.position(torch.tensor(places, device=device))
+        return self.head(self.drop(x))
+"""
+
+
+def test_sizes_that_were_not_copied_are_guessed_and_can_be_said() -> None:
+    *assumed, found = pasted.check(UNDEFINED, {})
+    assert assumed[0]["assumed"]["constants"] == {
+        "block_size": "16",
+        "dropout": "0.1",
+        "n_embd": "24",
+        "vocab_size": "19",
+        "device": "'cpu'",
+    }
+    assert found == {"found": [], "compared": "no"}
+    *assumed, found = pasted.check(UNDEFINED, {"constants": {"n_embd": "5"}})
+    assert assumed[0]["assumed"]["constants"]["n_embd"] == "5"
+    assert found["found"] == []

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from wrongline.run_pasted import Missing, run_text
+from wrongline.run_pasted import Missing, run_text, without_prompts
 
 
 def test_what_most_texts_import_is_there_and_errors_know_the_lines() -> None:
@@ -54,3 +54,20 @@ def test_an_import_with_another_way_out_takes_it() -> None:
 def test_python_finds_none_of_its_own_names_in_what_is_missing() -> None:
     with pytest.raises(AttributeError, match="__wrapped__"):
         _ = Missing("nowhere").__wrapped__
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (">>> def f():\n...     return 3\n...\n>>> f()\n3", "def f():\n    return 3\n\nf()\n"),
+        ("In [1]: def f():\n   ...:     return 3\n\nOut[1]: 3", "def f():\n    return 3\n\n"),
+        ("!pip install x\n%matplotlib inline\na = 5\n", "\n\na = 5\n"),
+        ("```python\na = 5\n```", "\na = 5\n"),
+        # What runs stays as it is.
+        ('"""\n>>> f()\n3\n"""\na = 7 \\\n%2', '"""\n>>> f()\n3\n"""\na = 7 \\\n%2'),
+    ],
+)
+def test_prompts_and_commands_are_no_code_and_lines_keep_their_numbers(
+    text: str, code: str
+) -> None:
+    assert without_prompts(text) == code
