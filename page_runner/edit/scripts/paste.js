@@ -28,7 +28,7 @@ const LABELS = {
   mask: "Its mask",
   shape: "Axes of the mask (T is the length)",
 };
-// What it means that all tests pass.
+// What it means that nothing was found.
 const PASSED = {
   model:
     "No token is seen too early, no sequence by another, and nothing is random that shouldn’t be.",
@@ -134,20 +134,21 @@ class Paste {
     } else if (found) {
       this.#show(found, compared);
       if (compared === "soon") this.#say("Comparing it with the formula, and looking for a name …");
-      else this.#say(`${this.#headline(found)} (${seconds} s).`);
+      else this.#say(`${this.#headline(found, compared)} (${seconds} s).`);
     } else {
       this.#say(failed ?? `${error.type}: ${error.message}`);
       if (line) this.editor.say({ lines: [], error: { line, start: 0, end: null, text: failed } });
     }
   }
 
-  // What is unusual may be meant, so it is no test that fails.
-  #headline(found) {
+  // What is unusual may be meant, so it is no test that fails. What wasn't tried hasn't passed.
+  #headline(found, compared) {
     const failing = found.filter((one) => !one.unusual).length;
     if (failing) return failing === 1 ? "One test fails" : `${failing} tests fail`;
     if (found.length) return "Nothing is wrong, and it isn’t the formula’s attention";
     const layout = this.assumed.layout === "sequence first";
-    return `All tests pass${layout ? ", if its input has the sequence first" : ""}`;
+    const so = compared === "yes" ? "Its result is the formula’s" : "Nothing wrong was found";
+    return `${so}${layout ? ", if its input has the sequence first" : ""}`;
   }
 
   // ## What was found
