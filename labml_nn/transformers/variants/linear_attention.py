@@ -221,8 +221,8 @@ def in_transformer(
 
     In the [small transformer](../basic/autoregressive_experiment.py), in the place of attention.
     """
-    # The model passes its causal mask, so this trains with all weights. For its 64 positions that is
-    # no slower than the other forms.
+    # The model passes its causal mask, so this trains with all weights. For its 64 positions that
+    # is no slower than the other forms.
     return {"self_attn": lambda: LinearAttention(heads, d_model, dropout_prob)}
 
 
