@@ -144,10 +144,9 @@ def example(seq_len: int = 7, batch_size: int = 3, n_letters: int = 13) -> tuple
         At a rate of 0.15, 9.45.
 
     ??? question "Give every place a target: `targets = tokens`. What does the model learn first?"
-        To copy: in 86.5 % of all places the right answer is the letter that it sees. After 150
-        steps it does, and from then on it learns to fill gaps nearly as fast as with the right
-        line: after 600 steps the loss in gaps is 1.91, in place of 1.89 (three seeds). What it
-        lacks is doubt. A letter that was replaced gets a probability of 0.48, and else 0.13.
+        To copy: in 86.5 % of all places the right answer is the letter that it sees. When we tried
+        it, it learned to fill gaps as well, nearly as fast as with the right line. What it lacked
+        was doubt: it believed in a letter that was replaced several times as often.
 
     ??? question "All texts have the same gaps, chosen once before training. What is lost?"
         Most letters are never a target. With other gaps each time, a text teaches something new
@@ -159,8 +158,8 @@ def example(seq_len: int = 7, batch_size: int = 3, n_letters: int = 13) -> tuple
               Here it makes no difference that three seeds could show.
         - [ ] So that the model learns to copy.
             - Copying alone doesn't pay: of the chosen letters that it sees, half were replaced. So
-              it has to compare each with its neighbours. Our model gives a letter that was kept a
-              probability of 0.71, and one that was replaced 0.13 (one seed).
+              it has to compare each with its neighbours, and our model does: it believes far more
+              in a letter that was kept than in one that was replaced.
         - [ ] The loss would be infinite if all of them were hidden.
             - It is finite, and the loss in gaps is measured so.
     """

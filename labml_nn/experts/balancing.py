@@ -224,9 +224,9 @@ def example(
     equal share of them, goes up from [3.03](../../results/experts.json#values.unbalanced.first) in
     the first 20 steps to [4.63](../../results/experts.json#values.unbalanced.peak) at its highest.
     But it isn't the same expert all the time: it changes at first, and later one stays or a few
-    take turns. The loads of all experts in the first 20 steps say little about those at the end:
-    they correlate by 0.14 to 0.46. After 100 steps it is 0.83 to 0.96. At the end of 1,000 steps
-    the greatest load is [2.96](../../results/experts.json#values.unbalanced.last) (means of 20
+    take turns. When we looked at the loads of all experts, those of the first 20 steps said little
+    about the end, and those after 100 steps nearly everything. At the end of 1,000 steps the
+    greatest load is [2.96](../../results/experts.json#values.unbalanced.last) (means of 20
     steps and three seeds).
 
     ### Where each is used

@@ -131,8 +131,7 @@ def example(
     55 letters that the classic model writes, a first guess is kept at
     [0.09](../../results/speculative.json#tables.drafts.prompt%20look-up.overlap) of all places. At
     about three in ten not even the last letter came up before, so there is no guess. At half of
-    them it is all that is found, and three letters are found at 3 of 100. A guess after three
-    letters is kept about twice as often as one after a single letter.
+    them it is all that is found, and three letters in a row hardly ever are.
 
     We trained small models on Shakespeare and on the source code of PyTorch. At the temperature 1,
     a pass adds

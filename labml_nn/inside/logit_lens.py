@@ -235,9 +235,9 @@ def example(
     Before the first layer, the normalisation hardly improves the reading, from
     [3.159](../../results/inside.json#tables.readings.embedding.raw) to
     [3.060](../../results/inside.json#tables.readings.embedding.lens). It matters more with each
-    layer, since the stream grows: in the classic model its features are 3.5 times as large after
-    the last layer as before the first. The learned gains matter little. Without them the loss after
-    the last layer is higher by 0.015.
+    layer, since the stream grows: after the last layer of the classic model its features are
+    several times as large as before the first. The learned gains matter little. Without them the
+    loss after the last layer is hardly higher.
 
     Left out: readings of a single head or network. The original post read GPT-2, whose tokens are
     pieces of words.
