@@ -220,7 +220,7 @@ def example(
     (three seeds), the best of all [variants](__init__.py). Which part does it?
     When we took them apart, each helped by itself, and the decay more than the delta: with decay
     alone, where a token writes $\beta_i v_i$ without looking first, the loss was nearly as low,
-    and with $\alpha = 1$ everywhere about half of the gain was left. Our guess is that decay tells
+    and with $\alpha = 1$ everywhere two thirds of the gain were left. Our guess is that decay tells
     near from far.
 
     In the picture above, with 64 pairs the delta rule is bad, too: random keys aren't orthogonal,
