@@ -36,7 +36,7 @@ def choose_device(name: str = "auto") -> torch.device:
 
     `auto` is a CUDA (or ROCm) GPU if there is one, else an Apple GPU, else the CPU.
     """
-    # The faster one wins.
+    # A GPU, if there is one.
     if name == "auto":
         name = "mps" if torch.backends.mps.is_available() else "cpu"
         name = "cuda" if torch.cuda.is_available() else name
@@ -74,7 +74,8 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
             able = torch.cpu.get_capabilities()
             name = "bfloat16" if able.get("avx512_bf16") or able.get("amx_bf16") else "float32"
 
-    # float16 also needs a gradient scaler. We offer it where bfloat16 can be missing: on CUDA GPUs.
+    # float16 also needs a gradient scaler. We offer it on CUDA GPUs alone: older ones compute fast
+    # with it, and not with bfloat16. A CPU without bfloat16 is left with float32.
     if name not in ("float32", "bfloat16", "float16"):
         raise ValueError(f"unknown precision {name!r}: use auto, float32, bfloat16 or float16")
     if name == "float16" and device.type != "cuda":
@@ -91,7 +92,7 @@ def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager
     The loss needs the digits and stays in 32. So do softmax and normalisation on a GPU; on a CPU
     they compute in 32 bits what they get in 16, and round the result.
     """
-    # Autocast to float32 would only cost time.
+    # PyTorch has no autocast to float32: it would warn, and convert nothing.
     if dtype is torch.float32:
         return nullcontext()
     return torch.autocast(device.type, dtype)
@@ -109,7 +110,8 @@ def example(rows: int = 3, inner: int = 5, columns: int = 7) -> torch.Tensor:
         Still 256. The type has 8 binary digits, so from 256 on it can only count in twos.
 
     ??? question "A gradient is 1e-9. What is it in `float16`, and after a loss scale of 65,536?"
-        Zero. Times 65,536 it is 6.6e-5, above $2^{-14}$, and all its digits are kept.
+        Zero. Times 65,536 it is 6.6e-5, above $2^{-14}$: a normal number, with all 11 binary digits
+        that `float16` has. (Below $2^{-14}$ they get fewer, down to a single one at $2^{-24}$.)
 
     ??? question "Which of the two formats has no number for 100,000?"
         `float16`: its largest number is 65,504.

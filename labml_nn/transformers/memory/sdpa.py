@@ -17,15 +17,16 @@ here is what the function computes, spelled out.
 The function has several *backends*. All compute the same, up to rounding. They differ in what they
 hold in memory, and in what they accept:
 
-* **Math** is the plain code below. It holds all scores, and accepts everything.
+* **Math** is the plain code below. It holds all scores, runs everywhere, and takes over most of
+  what the others refuse.
 * **Flash** works in [tiles](flash.py) and never holds all scores. It is for GPUs and, in a form of
   its own, for CPUs.
 * **Memory-efficient** is another kernel in tiles for GPUs, which accepts more kinds of masks.
 * **cuDNN** is the kernel of the library of this name, for newer GPUs.
 
-PyTorch chooses one by device, shapes and types, and doesn't say which. So a small change can cost
-much memory: on a CPU, values that are not as wide as the keys are enough to get the math backend.
-The page leaves out dropout.
+PyTorch chooses one by device, types, shapes and mask, and doesn't say which. So a small change can
+cost much memory: on a CPU, values that are not as wide as the keys are enough to get the math
+backend. The page leaves out dropout.
 """
 
 import math
@@ -78,7 +79,7 @@ def spelled_out(
         attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
 
     # False hides: the score becomes minus infinity, and the weight zero. Numbers are added to the
-    # scores, and only minus infinity hides.
+    # scores. Of those, only minus infinity hides a key whatever the other scores are.
     if attn_mask is not None and attn_mask.dtype == torch.bool:
         scores = scores.masked_fill(~attn_mask, -math.inf)
     elif attn_mask is not None:
@@ -144,7 +145,9 @@ def each_backend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> 
             except RuntimeError:
                 continue
 
-        # They differ by rounding alone: each adds the same products in an order of its own.
+        # They differ by rounding alone: in the order in which they add, and in more. On a CPU, math
+        # divides the weights by their sum, and flash multiplies the finished average by one over
+        # the sum. So even with two keys, where no order matters, the last digit may differ.
         found[backend.name] = result
     return found
 
@@ -172,13 +175,14 @@ def example(
         when the model writes there is no next token.
 
     ??? question "A mask of the numbers 0 and 1 hides nothing. What does it do?"
-        It is added to the scores: weights where it is 1 are $e$ times as large.
+        It is added to the scores. Next to a key where it is 0, one where it is 1 gets $e$ times the
+        weight that it would get otherwise. (A mask of 1 everywhere does nothing.)
     """
     # More keys than queries, so that it matters where the diagonal of the causal mask begins.
     # Batch and heads come first: a kernel computes each head of each sequence on its own.
     query = torch.randn(batch_size, heads, seq_len_q, d_k)
     key, value = torch.randn(2, batch_size, heads, seq_len_k, d_k)
 
-    # The same from each, up to rounding: they add in different orders.
+    # The same from each, up to rounding.
     mean = spelled_out(query, key, value, is_causal=True)
     return mean, each_backend(query, key, value, True), weights_of_newest_query(n_keys)
