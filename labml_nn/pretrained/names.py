@@ -95,9 +95,9 @@ def fill(
     * `copies` are names that some files have and others don't, and which tensor each must be equal
       to
     """
-    # Every name in the table must be in the file, and every tensor of the file must be used. Both,
-    # because a tensor under a wrong name is missing in one place and left over in the other, and
-    # the sentence shows the two names.
+    # Every name in the table must be in the file, and every tensor of the file must be used. One
+    # layer too few is only missing, one too many only left over. A tensor under a wrong name is
+    # both, and the sentence shows the two names.
     needed = {name for name, _ in table.values()}
     missing = sorted(needed - tensors.keys())
     left = sorted(tensors.keys() - needed - copies.keys())
@@ -134,7 +134,7 @@ def example(d_in: int = 5, d_out: int = 3) -> Tensor:
 
     A file that has its matrix the other way round.
 
-    ### Two wrong functions that nothing notices
+    ### What `fill` can't notice
 
     With this page's `fill`, a wrong *name* is always found. A wrong *function*, or two names in
     each other's place, can go unnoticed. In every row of this table but that of the matrix left at

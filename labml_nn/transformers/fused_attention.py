@@ -109,11 +109,14 @@ def example(
     ### What you lose
 
     There are no weights to look at (`attn` stays empty), [scores of a variant's
-    own](mha.py#MultiHeadAttention.get_scores) are never computed, and shapes aren't checked: the
-    kernel may broadcast what doesn't fit, or leave out keys without a value. And in training on a
-    CPU, dropout costs what the kernel saves: with 1,024 positions and 8 heads, the largest tensor
-    that is kept for the backward pass has 8.4 million numbers, all scores, and 65,536 with
-    `dropout_prob=0`.
+    own](mha.py#MultiHeadAttention.get_scores) are never computed, and shapes aren't checked. Keys
+    and values of one sequence are broadcast to a batch. And on a CPU, the kernel takes the number
+    of keys from the *values*. Five keys and three values: two keys are left out. Three keys and
+    five values: it reads two more keys from memory, whatever is there, and says nothing.
+
+    In training on a CPU, dropout costs what the kernel saves: with 1,024 positions and 8 heads, the
+    largest tensor that is kept for the backward pass has 8.4 million numbers, all scores, and
+    65,536 with `dropout_prob=0`.
 
     ### Exercises
 

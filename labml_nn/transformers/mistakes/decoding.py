@@ -29,8 +29,9 @@ class EmptyRows(Mistake):
     The line that everybody writes. For a query that may look nowhere, in a sequence of padding, the
     softmax is 0/0. One such row in a batch is enough, even if the loss leaves that sequence out: in
     the backward pass its gradient of zero is multiplied by NaN, and zero times NaN is NaN. It goes
-    into the shared projections, and the next step makes everything NaN. PyTorch's own attention has
-    [had this](https://github.com/pytorch/pytorch/issues/41508) since 2020.
+    into the shared projections, and after the next step all outputs are NaN. PyTorch's own
+    attention does [the same](https://github.com/pytorch/pytorch/issues/41508); the end of this page
+    shows when.
 
     Without padding nothing happens, so [the test](../../../wrongline/properties.py#padding_hides)
     needs an attention that takes a mask.
@@ -154,8 +155,8 @@ def beaten_mask(real: float = -15_000.0, masked: float = -10_000.0) -> Tensor:
 
     Weights of two keys: one with a `real` score, and one that is hidden by a `masked` score. It is
     the hidden one that gets all of the weight. A GPT-2 in training [found that
-    out](https://github.com/karpathy/minGPT/issues/75): its loss went to zero, because it had
-    learned to push all real scores below the constant.
+    out](https://github.com/karpathy/minGPT/issues/75): its loss went to nearly zero. It had learned
+    to push real scores below the constant, and so to look at the token that it should predict.
     """
     # A softmax sees differences: 5,000 in favour of the hidden key.
     return torch.tensor([real, masked]).softmax(dim=0)
@@ -209,8 +210,12 @@ def example(
 
     ### Find the bug
 
-    ??? question "A mask of -10,000 is added to the scores. When is it wrong?"
+    ??? question "-10,000 is written in place of each hidden score. When is it wrong?"
         When real scores fall below -10,000: then the hidden keys win.
+
+    ??? question "And if -10,000 is *added* to each hidden score?"
+        Then it falls with the others: if all scores are -15,000, the hidden one becomes -25,000,
+        and loses. It wins if its own score was more than 10,000 above those of the visible keys.
 
     ??? question "A model goes on well from its first prompt, but not from a second one. Why?"
         Before there is a cache, and for one new token, the mask may be right by luck. Many new

@@ -1,6 +1,8 @@
 from functools import partial
 
 import pytest
+import torch
+import torch.nn.functional as F
 from torch import nn
 
 from labml_nn.transformers.fused_attention import FusedAttention
@@ -35,3 +37,12 @@ test_at_the_seam = at_the_seam(attention, {})
 def test_a_mask_besides_the_flag_is_refused() -> None:
     with pytest.raises(ValueError, match="pass no mask"):
         seam.attend(seam.randomised(attention(is_causal=True)), seam.text(), causal_mask(SEQ_LEN_K))
+
+
+@pytest.mark.parametrize("n_keys, n_values", [(5, 3), (3, 5)])
+def test_a_cpu_takes_the_number_of_keys_from_the_values(n_keys: int, n_values: int) -> None:
+    r"""The two more keys lie behind the three: here they are those that were cut off."""
+    query, keys, values = torch.randn(3, 1, 1, 5, 8).unbind()
+    values = values[:, :, :n_values]
+    found = F.scaled_dot_product_attention(query, keys[:, :, :n_keys], values)
+    assert torch.equal(found, F.scaled_dot_product_attention(query, keys[:, :, :n_values], values))
