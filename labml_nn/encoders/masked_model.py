@@ -156,7 +156,8 @@ class MaskedModel(nn.Module):
         self.encoder = encoder
         n_vocab, d_model = encoder.tokens.weight.shape
 
-        # One more layer, which a classifier throws away: features needn't look like a letter's.
+        # One more layer, which a classifier throws away. Our guess at its purpose: without it, the
+        # features themselves would have to look like a letter's vector.
         self.dense = nn.Linear(d_model, d_model, bias=bias)
         self.norm = nn.LayerNorm(d_model, bias=bias)
 

@@ -213,7 +213,7 @@ def example(
     first layer describe this model, and its QK tables of letters don't.
 
     The stream of the first layer is the sum of a letter and a position, so a score has four terms.
-    (The shares needn't sum to one, because the terms are correlated.)
+    (The shares needn't sum to one: the terms are correlated, and the biases are left out.)
 
     [Shares of the variance of the first layer's scores, by term: means of heads and three
     seeds](../../results/inside.json#tables.parts)
