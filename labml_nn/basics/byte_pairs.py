@@ -23,8 +23,8 @@ never saw. Byte-pair encoding is in between: frequent words are one token, rare 
 
 In “low lower lowest” each word has the pairs “l”, “o” and “o”, “w”: both come up three times. The
 first merge is “l” and “o”, the second “lo” and “w”. After these two, “low” is one token in all
-three words, and “lower” has three tokens, not five. To encode a text, apply the same merges in the
-same order.
+three words, and the letters of “lower” are three tokens, not five. To encode a text, apply the
+same merges in the same order.
 
 After 300 merges, learned from the first 100,000 characters of Tiny Shakespeare, a token of that
 text has [2.11](../../results/family_drawings.json#values.characters) characters on average, so a

@@ -134,8 +134,8 @@ def side_by_side(
     columns = []
     counts = []
     for tokens, counted in rendered:
-        # What is missing is filled in after the end, where no answer sees it, so any token would do.
-        # We take `<begin>`: to [packing](packing.py), each is then a dialogue without a word.
+        # What is missing is filled in after the end. No answer sees that, so any token would do.
+        # With `<begin>`, it is a dialogue without a word to [packing](packing.py).
         missing = max(length, longest) - len(tokens)
         columns.append(F.pad(tokens, (0, missing), value=begin))
 

@@ -282,9 +282,11 @@ def example(
     %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.pieces) in
     *pieces*: a part of 16 tokens in which no token comes twice, followed by nine tokens of that
     part, from somewhere in the middle. There two layers predict [99.8
-    %](../../results/induction.json#tables.models.Two%20layers.pieces). (An interpretation: in a
-    sequence that repeats, the next token is the one that was last seen longest ago; in pieces it
-    isn't.) This page leaves out real text.
+    %](../../results/induction.json#tables.models.Two%20layers.pieces). The one layer has found
+    another rule: in a sequence that repeats, the next token is the one that was last seen longest
+    ago. In pieces it isn't, and still the model guesses that one far more often than the right one.
+
+    This page leaves out real text.
 
     ### Exercises
 

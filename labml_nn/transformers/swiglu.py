@@ -41,8 +41,9 @@ where $\odot$ multiplies number by number.
 
 [A hidden feature, for three values](../../results/drawings.json#figures.gate)
 
-A sum with an activation can't multiply. We let small networks learn products of numbers up to 1,
-and then asked for 3 · 4. One with ReLU says
+Sums with ReLU or GELU only come near a product. (With a square they'd multiply:
+$(x + y)^2 - (x - y)^2 = 4 x y$.) We let small networks learn products of numbers up to 1, and then
+asked for 3 · 4. One with ReLU says
 [4.0](../../results/gates.json#tables.products.ReLU.three_by_four), and SwiGLU with fewer weights
 [12.0](../../results/gates.json#tables.products.SwiGLU.three_by_four).
 
