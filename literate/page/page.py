@@ -36,6 +36,7 @@ from literate.page.takeaways import NOTHING, Takeaways, taken_from
 from literate.page.templates import TEMPLATES
 from literate.page.tooltips import about
 from literate.problems import Problem
+from literate.python.lacking import Lacking
 from literate.reading.page_source import page_source
 from literate.reading.source import Source
 
@@ -95,5 +96,6 @@ def page(source: Source, context: Context, takeaways: Takeaways = NOTHING) -> Pa
     beside = {"about.json": about(read, measurement), **run.files}
     files: dict[str, str | bytes] = {file.uri: file.text for file in takeaways.files(here)}
     files |= {posixpath.join(here, name): text for name, text in beside.items()}
-    problems = (*read.problems, *claims.problems, *notes.problems, *head.problems)
+    lacking = Lacking(context.named_links.meanings, context.links.root).problems(source)
+    problems = (*read.problems, *claims.problems, *notes.problems, *head.problems, *lacking)
     return Page(uri, read.title, read.matter.summary, said_once(markdown), files, problems)

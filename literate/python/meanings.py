@@ -101,6 +101,12 @@ class Meanings:
         ]
         return found[0] if len(found) == 1 else None
 
+    def full_name(self, name: str, source: Source) -> str | None:
+        r"""
+        ### The full name of what a name of a module stands for, if that is one thing
+        """
+        return self._known(source, name)
+
     @cached_property
     def _by_last_part(self) -> Mapping[str, Sequence[tuple[str, Target]]]:
         found: dict[str, list[tuple[str, Target]]] = {}

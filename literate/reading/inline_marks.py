@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 # The roles whose text is a name in code; what others hold is in a language of its own, or is words.
 _NAMES = set("any attr class const data exc func meth mod obj".split())
+_FULL = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
 # What directives are called, and the roles that their authors mean.
 _MEANT = {
     "attribute": "attr", "classmethod": "meth", "exception": "exc", "function": "func",
@@ -169,6 +170,20 @@ def _role_of(match: re.Match[str]) -> str:
     """
     name: str = match["role"].rstrip(":").split(":")[-1]
     return _MEANT.get(name, name)
+
+
+def names_of_roles(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
+    r"""
+    ## The full names that roles give
+
+    With the number of the text, from 0. Without those that are to lead nowhere, and ends of names.
+    """
+    text = without_stray("\n".join(texts))
+    for match in _INLINE.finditer(text):
+        if match["role"] and _role_of(match) in _NAMES:
+            name = _named(match["said"])[1].removesuffix("()")
+            if _FULL.fullmatch(name):
+                yield text.count("\n", 0, match.start()), name
 
 
 def misspelt_roles(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
