@@ -241,14 +241,25 @@ def problems(source: Source, names: Names, strict: bool = True) -> Iterator[Prob
     nearly the same.
     """
     notes = [row.note for row in rows(source) if row.note]
-    if strict:
-        spans = [span for note in notes for span in note.parsed.spans]
-        yield from _problems(source.path, spans, names)
-    else:
-        yield from _misspelt(source, notes, names)
-    for row in rows(source):
-        if row.note and row.documents:
-            yield from _listed(source.path, row.note, row.documents, source.definitions)
+    spans = [span for note in notes for span in note.parsed.spans]
+    listed = [
+        problem
+        for row in rows(source)
+        if row.note and row.documents
+        for problem in _listed(source.path, row.note, row.documents, source.definitions)
+    ]
+    found = _problems(source.path, spans, names) if strict else _misspelt(source, notes, names)
+    # Once is enough.
+    told = {_place(problem) for problem in listed}
+    yield from (problem for problem in found if _place(problem) not in told)
+    yield from listed
+
+
+def _place(problem: Problem) -> tuple[int, str]:
+    r"""
+    The line of a name that is told, and the name.
+    """
+    return problem.line, problem.sentence.split("`")[1]
 
 
 def problems_of_document(path: str, text: str, names: Names) -> Iterator[Problem]:
@@ -373,6 +384,10 @@ def _listed(
         # Who lists a name, too, means something else by the one beside it.
         said = {name for _, names in listed for name in names}
         free = own - said
+        if documented.kind == "function" and section and section[1].lower() != "attributes":
+            # What a function sets is none of its arguments.
+            given = (one for each in functions for one in ast.walk(each.args))
+            free &= {one.arg for one in given if isinstance(one, ast.arg)}
         # What is in `*parts`, if that isn't explained itself.
         explained = " ".join(item.text for item in items)
         is_open = has_others or not all(f"{rest}`" in explained for rest in rests)

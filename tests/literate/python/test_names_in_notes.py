@@ -232,3 +232,19 @@ def test_a_former_name_and_one_that_is_told_from_another_are_not_misspelt(
     code = f"{GPT}\n    {comment}\n    x = 1\n"
     source = page(docstring, code)
     assert [*problems(source, names([source, page("", CODE)], ROOT), strict=False)] == []
+
+
+def test_a_name_in_a_list_is_told_once_and_an_attribute_is_no_argument() -> None:
+    text = (
+        'class A:\n    def __init__(self, _other_name):\n        """One.\n\n'
+        "        :param retry_pause: a pause\n        :param other_name: another\n"
+        '        """\n        self._retry_pause = self._other_name = 1\n'
+    )
+    source = parse(text, "pages/a.py")
+    expected = [
+        "pages/a.py:5: the list names `retry_pause`, which `A.__init__` does not have.",
+        "pages/a.py:6: the list names `other_name`, which `A.__init__` does not have; "
+        "is `_other_name` meant?",
+    ]
+    for strict in (True, False):
+        assert [str(one) for one in problems(source, names([source], ROOT), strict)] == expected
