@@ -27,6 +27,7 @@ from literate.engines import navigation, new, zensical
 from literate.problems import Findings, LiterateError, Problem
 from literate.python.statements import by_module, module_name
 from literate.reading.count import table
+from literate.reading.front_matter import UNTITLED
 from literate.reading.reasons import listing
 from literate.reading.source import Source
 from literate.site import Site
@@ -134,9 +135,14 @@ def _check(paths: Sequence[str]) -> None:
         problems += site.of_all(loaded)
         count = len(pages)
     problems += judged.problems(known, sources, _say)
+    # A page has the name of its file for a title, unless the settings are strict.
+    if known.strict and problems:
+        raise LiterateError(problems)
+    if any(problem.kind != UNTITLED for problem in problems):
+        raise Findings(problems)
     if problems:
-        raise LiterateError(problems) if known.strict else Findings(problems)
-    print(f"{count} pages checked, no problems.")
+        _say(Findings(problems))
+    print(f"{count} pages checked, no {'other ' if problems else ''}problems.")
 
 
 @_commands.command("measure", help="Run the examples and print the measured shapes.")
