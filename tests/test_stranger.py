@@ -161,7 +161,8 @@ def test_the_readme_leads_from_a_package_of_somebody_else_to_its_site(
     # What the check says is a file, a line and a sentence; or of many files how many they are.
     sentences = said["literate"].stderr.splitlines()
     assert all(re.match(r"(jinja2/\w+\.py:\d+:|\d+) .*[.?]$", one) for one in sentences)
-    assert said["literate"].returncode == 1
+    # Nothing but titles is missing.
+    assert said["literate"].returncode == 0
     assert any(re.match(r"\d+ modules have no title, as jinja2/", one) for one in sentences)
     # The build warns of the same.
     warned = re.findall(r"WARNING +-  (.*)", said["mkdocs"].stderr)
