@@ -428,11 +428,13 @@ def _fields(lines: Sequence[TextLine], at: int) -> tuple[list[TextLine], int]:
             at += 1
             continue
         match = _FIELD.match(lines[at].text)
-        if match is None or match["kind"] not in FIELDS:
+        # One that nobody knows is a field among others.
+        if match is None or not (fields or match["kind"] in FIELDS):
             break
         said, end = _said(lines, at)
         opening = [TextLine(match["said"], lines[at].at)] if match["said"] else []
-        fields.append(_Field(match["kind"], match["of"].strip(), lines[at].at, opening + said))
+        if match["kind"] != "meta":
+            fields.append(_Field(match["kind"], match["of"].strip(), lines[at].at, opening + said))
         at = end
     return list(_of_fields(fields)), end
 
@@ -457,13 +459,17 @@ def _said(lines: Sequence[TextLine], at: int) -> tuple[list[TextLine], int]:
 def _of_fields(fields: Sequence[_Field]) -> Iterator[TextLine]:
     types = {(FIELDS[field.kind], field.of): field for field in fields if field.kind in TYPES}
     explained = {
-        (FIELDS[field.kind], _name_and_type(field.of)[0])
+        (FIELDS.get(field.kind, ""), _name_and_type(field.of)[0])
         for field in fields
         if field.kind not in TYPES
     }
     title = ""
     for field in fields:
-        section = FIELDS[field.kind]
+        section = FIELDS.get(field.kind, "")
+        if not section:
+            head = f"**{inline(f'{field.kind} {field.of}'.strip())}**"
+            yield from listed([Item(head, field.at, field.said)])
+            continue
         name, about = _name_and_type(field.of)
         if field.kind in TYPES and (section, name) in explained:
             continue

@@ -27,7 +27,12 @@ from literate.reading.source import parse
         (":param A|b.C\n    x: why", "**Arguments** * `x` (*A|b.C*): why", 0),
         # Other fields, signs, roles and sentences are what they are.
         (":author: A\n:keywords: b", "* **author**: A * **keywords**: b", 0),
-        (":param x: one\n:custom thing: two", "**Arguments** * `x`: one :custom thing: two", 0),
+        (":param x: one\n:own thing: two", "**Arguments** * `x`: one * **own thing**: two", 0),
+        (
+            ":param x: one\n:meta private:\n:rtype: y",
+            "**Arguments** * `x`: one **Returns** * *y*",
+            0,
+        ),
         (":returns: a\n:class:`b`", "**Returns** a `b`", 0),
         ("Smile :return home\nand :params x: go", "Smile :return home and :params x: go", 0),
         ("```\n:raises A\n```", "``` :raises A ```", 0),
