@@ -65,6 +65,10 @@ test_a_width_that_cannot_be_halved_is_refused = seam.refuses(
 )
 
 
+def test_the_normalisation_has_the_epsilon_of_the_paper_s_code() -> None:
+    assert DifferentialAttention(HEADS, D_MODEL).eps == 1e-5
+
+
 def test_the_first_share_is_that_of_the_paper_and_the_vectors_of_lambda_start_small() -> None:
     assert DifferentialAttention(HEADS, D_MODEL).lambda_init == first_lambda(1)
     assert all(first_lambda(n) == pytest.approx(lambda_init_fn(n - 1)) for n in range(1, 30))
