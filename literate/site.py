@@ -383,8 +383,8 @@ def pages(
                 written = page(source, around, takeaways)
                 told = twin.of_page(source, links, measured.get(source.path))
                 known = search.known(search.of_source(source))
-                problems = (*written.problems, *problems)
-                written = replace(written, problems=problems, twin=told, found=known)
+                told_here = (*written.problems, *problems)
+                written = replace(written, problems=told_here, twin=told, found=known)
                 if origin is not None:
                     kept_pages.pages[source.path] = origin, graph, written
                 if on_disk and own:

@@ -16,7 +16,8 @@ ARROWS = '"""# A page"""\n\n\n' + "".join(
     f"def {'x' * length}() -> None: ...\n" for length in range(60, 100)
 )
 SPLIT = """() => {
-    const nodes = document.createTreeWalker(document.querySelector("article"), NodeFilter.SHOW_TEXT);
+    const article = document.querySelector("article");
+    const nodes = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
     const range = document.createRange(), tops = [];
     while (nodes.nextNode()) {
         const at = nodes.currentNode.data.indexOf("->");
