@@ -23,12 +23,11 @@ from literate.page.notes import Notes, NoteView
 from literate.page.path_of_steps import markdown as with_steps
 from literate.page.steps import PATH
 from literate.page.takeaways import Copies, Taken
+from literate.reading.front_matter import FRONT
 from literate.reading.page_source import PageSource
 from literate.reading.rows import Row
 from literate.reading.titles import RowNote
 
-# The layout of a page that begins a site: what its module does when it's imported isn't shown.
-FRONT = "front"
 _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
 
 
@@ -130,6 +129,7 @@ def rows_of(
     kinds = _kinds(page, groups, texts, changes)
     places = [_place(group.row, page) for group in groups]
     views = [*map(RowView, kinds, places, texts, codes, copies, changes, inside)]
+    # What the module does when it's imported isn't shown.
     if page.matter.layout == FRONT:
         views = [replace(views[0], code=NO_CODE)]
     return [view for view in views if view.is_shown]

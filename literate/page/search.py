@@ -94,7 +94,9 @@ def of_source(source: Source) -> Entries:
     explained = tuple(name for term in matter.terms for name in _names_of(term))
     title = matter.paper.get("title", "")
     top = Entry("", note=" ".join(filter(None, said)), terms=explained, paper=title)
-    entries = [_entry(source, row) for row in rows(source)]
+    # What isn't shown isn't found.
+    shown = [] if matter.layout == front_matter.FRONT else rows(source)
+    entries = [_entry(source, row) for row in shown]
     return Entries(
         front_matter.title_of(source),
         (top, *(entry for entry in entries if entry.anchor or entry.note)),

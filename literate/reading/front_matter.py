@@ -28,6 +28,8 @@ from literate.reading.source import Source
 
 UNTITLED = "modules have no title"
 SCHEMA = Path(__file__).with_suffix(".json")
+# The layout of a page that begins a site, and shows no code.
+FRONT = "front"
 
 
 @dataclass(frozen=True)

@@ -185,6 +185,13 @@ def test_what_a_note_says_stays_data_in_the_index() -> None:
     assert listed[0][3][1][3] == '</script> " \\ ${x} 😀'
 
 
+def test_of_the_page_that_begins_a_site_only_its_text_is_found() -> None:
+    text = 'r"""\n---\ntitle: A\nsummary: Some.\nlayout: {}\n---\n\nText.\n"""\n# Note.\nx = 1\n'
+    front, other = (of_source(parse(text.format(one), "a.py")) for one in ("front", "path"))
+    assert [entry.note for entry in front.entries] == ["Some. Text."]
+    assert [entry.note for entry in other.entries] == ["Some. Text.", "Note."]
+
+
 def test_the_words_of_readers_and_the_ranks_of_pages_are_in_the_index() -> None:
     source = parse("x = 1\n", "a.py")
     text = 'same = [["bf16", "bfloat16"]]\n[near]\nLSTM = ["a state"]\n'
