@@ -92,6 +92,7 @@ _SIGNS = re.compile(
 )
 
 _REMARK = re.compile(r"( {0,3})#(?:\s+|$)")
+_EMPTY = re.compile(r" {0,3}#{1,6}\s*$")
 # What a line of code may begin with, below a remark.
 _CODE = re.compile(
     r"\s*(?:@\w|(?:async |)(?:class|def|for|if|try|while|with)\b.*:$|(?:from \S+ )?import \S+"
@@ -152,14 +153,16 @@ def _has_sections_of_numpy(lines: Sequence[TextLine]) -> bool:
 def _without_remarks(lines: Sequence[TextLine], remarks: Set[int]) -> list[TextLine]:
     r"""
     Lines that begin with `# ` right below a text, above one another or above a line of code were
-    comments, and their author quotes them: a title stands alone, or first. Where
+    comments, and their author quotes them: a title stands alone, or first, and has words. Where
     sections have a line below their titles, `remarks` are those that are none either.
     """
     made = list(lines)
     at = 0
     while at < len(lines):
         end = end_of_fence(lines, at)
-        if end == at and _REMARK.match(lines[at].text):
+        if end == at and _EMPTY.match(lines[at].text):
+            made[at] = TextLine(lines[at].text.replace("#", "\\#", 1), lines[at].at)
+        elif end == at and _REMARK.match(lines[at].text):
             above = at and not lines[at - 1].is_blank
             after = lines[at + 1].text if at and at + 1 < len(lines) else ""
             below = _REMARK.match(after) or _CODE.match(after)

@@ -26,7 +26,11 @@ _DOCUMENTS = re.compile(r"\s*#:")
 _TITLE = re.compile(r"^(?:# )+(?=\S)")
 _FRAME = re.compile(r"^#{3,} (?=\S)")
 # What only sets off a line, or the lines around it.
-_BANNER = re.compile(r"^([=~*_+-])\1{3,}(?:\s+|$)|\s+([=~*_+-])\2{3,}$|^#(?: #)*$|^(?:# ){2,}")
+_BANNER = re.compile(r"^([=~*_+-])\1{3,}(?:\s+|$)|\s+([=~*_+-])\2{3,}(?:\s*#+)?$|^(?:# ){2,}")
+# A line of a frame, and one that is closed on its right.
+_RULE = re.compile(r"[=~*_/#-]{4,}|[=~*_/+#\s-]*#")
+_CLOSED = re.compile(r"[=~*_/+\s-]{3,}#")
+_CLOSING = re.compile(r"\s#$")
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,7 @@ def _row(source: Source, lines: list[Line]) -> Row:
             uncovered = (uncommented(texts[0]), *below)
             made = as_markdown(uncovered, style=source.style)
         else:
-            uncovered = tuple(map(uncommented, texts))
+            uncovered = all_uncommented(texts)
             if within is not None:
                 # A title would be that of the page: a remark in what somebody has put out of use.
                 uncovered = tuple(_TITLE.sub("", text) for text in uncovered)
@@ -199,7 +203,18 @@ def uncommented(text: str) -> str:
     inner = text.lstrip("#").removeprefix(":") if framed else text[1:].removeprefix(":")
     inner = inner[1:] if inner.startswith(" ") else inner
     inner = inner.rstrip("#").rstrip() if framed else inner
-    return _BANNER.sub("", inner)
+    return "" if _RULE.fullmatch(inner) else _BANNER.sub("", inner)
+
+
+def all_uncommented(texts: Sequence[str]) -> tuple[str, ...]:
+    r"""
+    ## The texts of the lines of one comment
+
+    Where a frame has a sign at the right end of its rules, so have the lines between them.
+    """
+    is_boxed = any(_CLOSED.fullmatch(text.strip()[1:]) for text in texts)
+    uncovered = map(uncommented, texts)
+    return tuple(_CLOSING.sub("", text).rstrip() if is_boxed else text for text in uncovered)
 
 
 def _docstring_note(docstring: Docstring, style: str, is_module: bool = False) -> Note:

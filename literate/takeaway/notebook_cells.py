@@ -40,7 +40,7 @@ from literate.python.scopes import Function, bindings
 from literate.python.statements import Piece, first_line
 from literate.reading.notes import Note
 from literate.reading.plain import readable
-from literate.reading.rows import uncommented
+from literate.reading.rows import all_uncommented, uncommented
 from literate.reading.source import Source, parse
 from literate.results.records import Result
 from literate.settings import Settings
@@ -153,8 +153,8 @@ def comment(piece: Piece) -> Note | None:
     """
     if not piece.note:
         return None
-    texts = [*map(uncommented, piece.note.split("\n"))]
-    return Note("comment", piece.line - len(texts), tuple(texts))
+    texts = all_uncommented(piece.note.split("\n"))
+    return Note("comment", piece.line - len(texts), texts)
 
 
 def _as_read(code: str) -> str:

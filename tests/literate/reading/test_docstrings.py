@@ -599,6 +599,10 @@ def test_comments_in_a_docstring_are_no_titles() -> None:
     made = tuple(line.text for line in as_markdown(quoted.split("\n")))
     blocks = Note("docstring", 1, made).parsed.blocks
     assert [block.text for block in blocks if block.level] == ["Title"]
+    # None has no words.
+    made = tuple(line.text for line in as_markdown("One.\n\n#\n\n##\n\n## Two".split("\n")))
+    blocks = Note("docstring", 1, made).parsed.blocks
+    assert [block.text for block in blocks if block.level] == ["Two"]
     # Whoever underlines the titles of sections has no others.
     sections = "# A\n\nNotes\n-----\nText.\n\n# By name:\n\n>>> f(1)\n\nDeep\n~~~~\n"
     texts = [line.text for line in as_markdown(sections.split("\n"))]

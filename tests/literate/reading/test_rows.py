@@ -100,18 +100,32 @@ def test_rows_are_a_note_and_its_code(text: str, expected: list[tuple[str, str]]
         ("# ====", ""),
         ("# ~~~~ TYPES ~~~~~~", "TYPES"),
         ("# # #", ""),
+        ("# ---- #", ""),
+        ("# -----#", ""),
+        ("# =====#", ""),
+        ("# =-=-=-=", ""),
+        ("# //////", ""),
+        ("# ##", ""),
+        ("# ---- callbacks ---- #", "callbacks"),
         ("# # # Builder", "Builder"),
         ("# # Title", "# Title"),
         ("#: The first.", "The first."),
         # These are no frames.
         ("# | a | b |", "| a | b |"),
         ("# ---", "---"),
+        ("# |----|----|", "|----|----|"),
+        ("# the number #", "the number #"),
         ("# a ----> b", "a ----> b"),
         ("# f(x) ##", "f(x) ##"),
     ],
 )
 def test_a_comment_without_its_marks(comment: str, text: str) -> None:
     assert uncommented(comment) == text
+
+
+@pytest.mark.parametrize("rule", ["# --------- #", "# ---------#", "#===========#"])
+def test_the_right_side_of_a_frame_is_no_text(rule: str) -> None:
+    assert shown(f"{rule}\n# callbacks #\n{rule}\nx = 1\n") == [("callbacks", "x = 1\n")]
 
 
 def test_the_docstring_of_the_module_comes_first() -> None:
