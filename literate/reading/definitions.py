@@ -41,7 +41,7 @@ _GOES_ON = re.compile(
 _WORDS, _LONGEST = 3, 50
 # The blanks that an author needs to mean something by them.
 _MEANT = 2
-_OPTION = r"--?[A-Za-z0-9?][\w-]*(?:[ =]?(?:<[^<>]+>|[A-Z][A-Z0-9_]*)| [a-z][\w-]*)?"
+_OPTION = r"--?[A-Za-z0-9?][\w-]*(?:[ =]?(?:<[^<>]+>|\{[^{}\s]+\}|[A-Z][A-Z0-9_]*)| [a-z][\w-]*)?"
 _OPTIONS = re.compile(rf"(?P<options>{_OPTION}(?:, {_OPTION})*)(?:\s{{2,}}(?P<said>\S.*))?$")
 
 
@@ -69,7 +69,13 @@ def options(lines: Sequence[TextLine], at: int) -> tuple[list[Item], int] | None
 
     And the line behind it.
     """
-    if at and not lines[at - 1].is_blank:
+    above = lines[at - 1] if at else None
+    is_announced = (
+        above is not None
+        and above.text.rstrip().endswith(":")
+        and above.indent + _MEANT <= lines[at].indent
+    )
+    if above is not None and not above.is_blank and not is_announced:
         return None
     items: list[Item] = []
     end = at

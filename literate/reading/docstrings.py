@@ -87,7 +87,7 @@ _SIGNS = re.compile(
     r"(?m)^\s*>>>|::[ \t]*$|^\s*\.\. |:[a-z]+::?`|`__?(?!\w)|>`|\]_|^\s*[:@][a-z]+[^:\n`]*:(?:\s|$)"
     r"|^\s*([-=~^\"*+#])\1{2,}\s*$|^\s*\+[-=]+\+|^\s{0,3}[A-Z]\w*(?: \w+)?[ \t]*:[ \t]*$"
     r"|:[ \t]*\n(?:[ \t]*\n)?[ \t]*(?:[-*+]|\d+[.)])[ \t]|^\s*\|[ \t][^|\n]+$|``\\ |\\ ``"
-    r"|^ *={2,}(?: +={2,})+ *$|^--?\w[^\n]*? {2,}\S|(?:\A|\n[ \t]*\n)( *)\S[^\n]*[^\s:]\n\2 +\S"
+    r"|^ *={2,}(?: +={2,})+ *$|^\s*--?\w[^\n]*? {2,}\S|(?:\A|\n[ \t]*\n)( *)\S[^\n]*[^\s:]\n\2 +\S"
     r"|^\s*#\.\s|^\s*\(?[AaIi][.)] +\S|(?<!\]\()(?<![\w<\"'=/])https?://"
 )
 
@@ -410,7 +410,9 @@ def _stripped(lines: Sequence[TextLine]) -> Sequence[TextLine]:
 
 def _is_field(line: TextLine) -> bool:
     match = _FIELD.match(line.text)
-    return match is not None and match["kind"] in FIELDS
+    # Without a name, it is an option of a directive.
+    is_option = match is not None and match["kind"] == "type" and not match["of"]
+    return match is not None and match["kind"] in FIELDS and not is_option
 
 
 class _Field(NamedTuple):
@@ -476,14 +478,17 @@ def _of_fields(fields: Sequence[_Field]) -> Iterator[TextLine]:
         name, about = _name_and_type(field.of)
         if field.kind in TYPES and (section, name) in explained:
             continue
-        if section != title:
-            title = section
-            yield TextLine("", field.at)
-            yield from _titled(TextLine(title, field.at))
         known = types.get((section, name))
         told = " ".join(line.text for line in known.said) if known else ""
         about = about or told.strip()
         said = [] if field.kind in TYPES else field.said
+        if not (name or about or said):
+            # Nobody has filled it in.
+            continue
+        if section != title:
+            title = section
+            yield TextLine("", field.at)
+            yield from _titled(TextLine(title, field.at))
         yield from _field(section, name, about, said, field.at)
 
 

@@ -20,6 +20,8 @@ from literate.reading.restructured import FENCE, end_of_fence
 from literate.reading.text_lines import TextLine
 
 _ITEM = re.compile(r"\s*(?P<mark>[-*+]|\d{1,9}[.)])(?:\s|$)")
+# An item that is no part of a sum.
+_WORDY = re.compile(r"\s*[-*]\s+[^\W\d]+ [^\W\d]+ [^\W\d]+")
 _NUMBER = re.compile(r"(\s*\d{1,9})([.)])(?=\s)")
 # What can't be the next line of a paragraph.
 _BLOCK = re.compile(r"\s*(?:`{3}|~{3}|\$\$|\||>)")
@@ -132,8 +134,9 @@ def _is_item(line: TextLine) -> bool:
 def _begins_in_paragraph(lines: Sequence[TextLine], at: int, items: Sequence[_Item]) -> bool:
     r"""
     Whether an item would be the next line of a paragraph. It is one of a list above, whose `items`
-    are open, or stands deeper in one of them, or a colon announces it, or there are two at least: a
-    line that begins with a dash can be a part of a sentence, or of a sum.
+    are open, or stands deeper in one of them, or a colon announces it, or it is indented below a
+    single line and has words, or there are two at least: a line that begins with a dash can be a
+    part of a sentence, or of a sum.
     """
     first = at
     while first and not lines[first - 1].is_blank:
@@ -150,9 +153,12 @@ def _begins_in_paragraph(lines: Sequence[TextLine], at: int, items: Sequence[_It
         return True
     if items and indent >= above[-1].indent + _MEANT:
         return True
-    is_announced = above[-1].text.rstrip().endswith(":")
+    is_below = len(above) == 1 and indent >= above[0].indent + _MEANT
+    is_announced = above[-1].text.rstrip().endswith(":") or (
+        is_below and _WORDY.match(lines[at].text)
+    )
     may_begin = bool(items) or above[-1].indent < _LEVEL
-    return may_begin and (is_announced or _is_followed(lines, at))
+    return may_begin and (bool(is_announced) or _is_followed(lines, at))
 
 
 def _is_followed(lines: Sequence[TextLine], at: int) -> bool:

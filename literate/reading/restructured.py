@@ -69,6 +69,10 @@ _CODES = {
     "code", "code-block", "doctest", "ipython", "plot", "prompt", "sourcecode", "testcode",
     "testsetup",
 }  # fmt: skip
+_OBJECTS = {
+    "attribute", "class", "classmethod", "data", "decorator", "exception", "function", "method",
+    "module", "property", "staticmethod",
+}  # fmt: skip
 # Of a title, by the line below it; those of `=` and `-` are titles in Markdown, too.
 _LEVELS = {"=": 2, "-": 3, "~": 3}
 
@@ -77,6 +81,7 @@ def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
     r"""
     ## Lines as Markdown
     """
+    lines = list(lines)
     made: list[TextLine] = []
     prose: list[TextLine] = []
     at = 0
@@ -99,8 +104,19 @@ def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
         # What follows a block directly is a paragraph of its own.
         if block and after < len(lines) and not lines[after].is_blank:
             made.append(TextLine("", lines[after].at))
+        if block and LISTED.match(block[0].text) and not block[0].indent:
+            _move_to_margin(lines, after, lines[at].indent)
         at = after
     return made + _prose(prose)
+
+
+def _move_to_margin(lines: list[TextLine], at: int, indent: int) -> None:
+    r"""
+    What stands as far in as a list that has been set at the margin is no part of its last item.
+    """
+    while at < len(lines) and (lines[at].is_blank or lines[at].indent >= indent):
+        lines[at] = TextLine(lines[at].text[indent:], lines[at].at)
+        at += 1
 
 
 def targets(lines: Sequence[TextLine]) -> Iterator[tuple[str, str]]:
@@ -268,9 +284,12 @@ def _directive(lines: Sequence[TextLine], at: int) -> _Made:
     if match is None:
         return None
     inside, end = body(lines, at + 1, lines[at].indent)
-    name = match["name"].rpartition(":")[2]
+    # Their case means nothing.
+    domain, _, name = match["name"].lower().rpartition(":")
     said = (match["said"] or "").strip()
     first = [TextLine(said, lines[at].at)] if said else []
+    if name in _OBJECTS and domain in ("", "py") and said:
+        return indented(_object(said, lines[at].at, inside), _place(lines, at)), end
     while inside and _OPTION.match(inside[0].text):
         inside = inside[1:]
     inside = inside[next((i for i, line in enumerate(inside) if not line.is_blank), 0) :]
@@ -300,6 +319,21 @@ def _directive(lines: Sequence[TextLine], at: int) -> _Made:
         # What only Sphinx can do is shown as it is typed.
         made = fenced(dedented(lines[at:end]), "")
     return indented(made, blanks), end
+
+
+def _object(said: str, at: int, inside: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    What something is that Sphinx would list, as a term: its name or how it is called, with its type
+    and its value, and the text about it.
+    """
+    about: list[str] = []
+    while inside and _OPTION.match(inside[0].text):
+        _, option, value = inside[0].text.strip().split(":", 2)
+        about += [f"`{value.strip()}`"] if option in ("type", "value") and value.strip() else []
+        inside = inside[1:]
+    code = f"`` {said} ``" if "`" in said else f"`{said}`"
+    kinds = f" ({', '.join(about)})" if about else ""
+    return listed([Item(f"**{code}**{kinds}", at, [*body(inside, 0, -1)[0]])])
 
 
 def _list(lines: Sequence[TextLine], at: int) -> _Made:
@@ -423,7 +457,9 @@ def _unmarked(lines: Sequence[TextLine], at: int) -> _Made:
     Lists of terms and of options. What is indented further than its place is code in Markdown.
     """
     blanks = _place(lines, at)
-    if lines[at].is_blank or lines[at].indent >= len(blanks) + 4:
+    is_below = at > 0 and not lines[at - 1].is_blank
+    is_code = lines[at].indent >= len(blanks) + 4 and not is_below
+    if lines[at].is_blank or is_code:
         return None
     found = options(lines, at) or terms(lines, at)
     return (indented(listed(found[0]), blanks), found[1]) if found else None

@@ -202,6 +202,18 @@ def test_a_problem_in_a_list_has_its_line_in_the_file() -> None:
             r"see [the site](https://a.b/c) and ``x`` [1]",
         ),
         (".. note::\n   Look.", '!!! note "Note"\n    Look.'),
+        (".. Danger:: Look.", '!!! danger "Danger"\n    Look.'),
+        (
+            ".. attribute:: ON\n   :type: int\n\n   It is\n   on.\n\n.. py:function:: f(x)\n\n   Of x.",
+            "* **`ON`** (`int`):\n    It is\n    on.\n* **`f(x)`**:\n    Of x.",
+        ),
+        (".. data:: X\n\nText", "* **`X`**\nText"),
+        (
+            ".. class:: A\n\n   .. method:: f()\n\n      Does.",
+            "* **`A`**:\n    * **`f()`**:\n        Does.",
+        ),
+        (".. c:function:: f(x)", "```\n.. c:function:: f(x)\n```"),
+        (":param x: one\n:return:\n:raises:", "**Arguments**\n* `x`: one"),
         (".. versionadded:: 1.2", "*New in version 1.2.*"),
         (".. math::\n\n    a &= b", "$$\n\\begin{aligned}\na &= b\n\\end{aligned}\n$$"),
         ("So::\n\n    x = 1\n\nend", "So:\n```python\nx = 1\n```\nend"),
@@ -549,10 +561,23 @@ def test_a_table_that_markdown_cannot_say_stays_as_it_is_drawn(drawn: str) -> No
             "-q, --quiet  Say\n             less.\n--to=FILE\n    The file.",
             "* `-q, --quiet`: Say\n    less.\n* `--to=FILE`:\n    The file.",
         ),
+        (
+            "options:\n  -h, --help  Say\n  --log {a,b}\n              How much.\n\nText",
+            "options:\n* `-h, --help`: Say\n* `--log {a,b}`:\n    How much.\nText",
+        ),
+        ("options:\n    -h, --help  Say", "options:\n* `-h, --help`: Say"),
+        ("So it is\n    - as it is said", "So it is\n- as it is said"),
     ],
 )
 def test_terms_and_options_are_lists(written: str, shown: str) -> None:
     assert _shown(written) == shown
+
+
+def test_what_follows_a_list_that_is_indented_is_no_part_of_it() -> None:
+    made = as_markdown("See\n\n  -q, --quiet  Say\n\n  One.\n\n    x\n\n  Two.".split("\n"))
+    assert [line.text for line in made if not line.is_blank] == [
+        "See", "* `-q, --quiet`: Say", "One.", "  x", "Two.",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -562,6 +587,7 @@ def test_terms_and_options_are_lists(written: str, shown: str) -> None:
         "It returns the\n    Hessian.",
         "So it is (as\n    Python says).",
         "x = f(a,\n      b)",
+        "The loss of it is x\n    - log y",
         "Then get\n $$x$$",
         "if x\n    Yes.",
         "- 5 apples\n  are it, -2  too",
