@@ -373,6 +373,8 @@ def _listed(
         or (documented.kind == "class" and is_foreign and not constructors)
         or any("property" in ast.unparse(one) for one in documented.node.decorator_list)
     )
+    given = (one for each in functions for one in ast.walk(each.args))
+    arguments = {one.arg for one in given if isinstance(one, ast.arg)}
     rests = {function.args.vararg.arg for function in functions if function.args.vararg}
     for items in _lists(note):
         above = _text_above(note.texts, items[0].first)
@@ -386,8 +388,7 @@ def _listed(
         free = own - said
         if documented.kind == "function" and section and section[1].lower() != "attributes":
             # What a function sets is none of its arguments.
-            given = (one for each in functions for one in ast.walk(each.args))
-            free &= {one.arg for one in given if isinstance(one, ast.arg)}
+            free &= arguments
         # What is in `*parts`, if that isn't explained itself.
         explained = " ".join(item.text for item in items)
         is_open = has_others or not all(f"{rest}`" in explained for rest in rests)
@@ -398,7 +399,10 @@ def _listed(
             for name in names:
                 if name in own or name == "and":
                     continue
+                longer = [one for one in free & arguments if f"_{name}_" in f"_{one}_"]
                 near = _near(name, free, 0.85 if is_open else 0.75)
+                # An argument that has all of the name is nearer than another one.
+                near = longer[0] if len(longer) == 1 and not is_open else near
                 # With something put before it, a name is another one.
                 if is_open and (not near or near.endswith(name) or name.endswith(near)):
                     continue

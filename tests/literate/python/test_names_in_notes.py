@@ -234,6 +234,17 @@ def test_a_former_name_and_one_that_is_told_from_another_are_not_misspelt(
     assert [*problems(source, names([source, page("", CODE)], ROOT), strict=False)] == []
 
 
+def test_an_argument_that_has_the_whole_name_is_meant() -> None:
+    text = (
+        'class A:\n    """One.\n\n    :param size: a size\n    :param actions: some\n    """\n'
+        "    def __init__(self, size, custom_actions):\n"
+        "        for action in custom_actions:\n            self.do(action)\n"
+    )
+    source = parse(text, "pages/a.py")
+    (problem,) = problems(source, names([source], ROOT), False)
+    assert problem.sentence.endswith("is `custom_actions` meant?")
+
+
 def test_a_name_in_a_list_is_told_once_and_an_attribute_is_no_argument() -> None:
     text = (
         'class A:\n    def __init__(self, _other_name):\n        """One.\n\n'

@@ -204,8 +204,8 @@ def test_a_problem_in_a_list_has_its_line_in_the_file() -> None:
         (".. note::\n   Look.", '!!! note "Note"\n    Look.'),
         (".. Danger:: Look.", '!!! danger "Danger"\n    Look.'),
         (
-            ".. attribute:: ON\n   :type: int\n\n   It is\n   on.\n\n.. py:function:: f(x)\n\n   Of x.",
-            "* **`ON`** (`int`):\n    It is\n    on.\n* **`f(x)`**:\n    Of x.",
+            ".. attribute:: ON\n   :type: int\n\n   It is.\n\n.. py:function:: f(x)\n\n   Of x.",
+            "* **`ON`** (`int`):\n    It is.\n* **`f(x)`**:\n    Of x.",
         ),
         (".. data:: X\n\nText", "* **`X`**\nText"),
         (
