@@ -246,7 +246,7 @@ def problems(source: Source, names: Names, strict: bool = True) -> Iterator[Prob
         problem
         for row in rows(source)
         if row.note and row.documents
-        for problem in _listed(source.path, row.note, row.documents, source.definitions)
+        for problem in _listed(source, row.note, row.documents)
     ]
     found = _problems(source.path, spans, names) if strict else _misspelt(source, notes, names)
     # Once is enough.
@@ -346,13 +346,11 @@ def _given(source: Source) -> frozenset[str]:
     return frozenset([*arguments, *defined])
 
 
-def _listed(
-    path: str, note: Note, documented: Definition, around: Sequence[Definition]
-) -> Iterator[Problem]:
+def _listed(source: Source, note: Note, documented: Definition) -> Iterator[Problem]:
     r"""
     What a class inherits from another in the same file is its own, too.
     """
-    classes = {definition.name: definition.node for definition in around}
+    classes = {definition.name: definition.node for definition in source.definitions}
     waiting: list[ast.AST] = [documented.node]
     own: set[str] = set()
     constructors: list[ast.AST] = []
@@ -407,8 +405,12 @@ def _listed(
                 if is_open and (not near or near.endswith(name) or name.endswith(near)):
                     continue
                 hint = f"; is `{near}` meant?" if near else "."
-                sentence = f"the list names `{name}`, which `{documented.name}` does not have{hint}"
-                yield Problem(path, note.line(item.first), sentence)
+                line = note.line(item.first)
+                is_field = source.lines[line - 1].text.lstrip().startswith(":")
+                what = "field" if is_field else "list"
+                holder = documented.name
+                sentence = f"the {what} names `{name}`, which `{holder}` does not have{hint}"
+                yield Problem(source.path, line, sentence)
 
 
 def _lists(note: Note) -> Iterator[list[Block]]:

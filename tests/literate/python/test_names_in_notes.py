@@ -1,5 +1,7 @@
 r"""Names in notes. The oracle for `unknown` is what a person who knows the code below would say."""
 
+import re
+
 import pytest
 
 from literate.python.names_in_notes import Names, names, problems, problems_of_document
@@ -129,7 +131,7 @@ def test_arguments_of_any_style_are_those_of_the_function(
 ) -> None:
     lines = "\n    ".join(['"""One.', "", *docstring, '"""', "heads = 1"])
     said = found("", f"{CODE}\n{definition}\n    {lines}\n")
-    names = [one.split("`")[1] for one in said if "the list names" in one]
+    names = [one.split("`")[1] for one in said if re.search("the (list|field) names", one)]
     assert names == listed
 
 
@@ -253,8 +255,8 @@ def test_a_name_in_a_list_is_told_once_and_an_attribute_is_no_argument() -> None
     )
     source = parse(text, "pages/a.py")
     expected = [
-        "pages/a.py:5: the list names `retry_pause`, which `A.__init__` does not have.",
-        "pages/a.py:6: the list names `other_name`, which `A.__init__` does not have; "
+        "pages/a.py:5: the field names `retry_pause`, which `A.__init__` does not have.",
+        "pages/a.py:6: the field names `other_name`, which `A.__init__` does not have; "
         "is `_other_name` meant?",
     ]
     for strict in (True, False):
