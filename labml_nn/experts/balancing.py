@@ -143,8 +143,8 @@ class BiasedRouter(Router):
     $w_i$ are made of the scores without it, so the bias has no part in the gradients. The scores
     are sigmoids, $\sigma(z) = 1 / (1 + e^{-z})$, as in the paper: each is between 0 and 1 whatever
     the others are. Equal scores of a softmax are $1/n$, 0.004 for 256 experts, and beside that a
-    step of 0.001 would be large. (The paper takes $s_i$
-    as the weight. The division by the sum is that of DeepSeek-V3.)
+    step of 0.001 would be large. (The paper takes $s_i$ as the weight. The division by the sum is
+    that of DeepSeek-V3.)
     """
 
     def __init__(self, d_model: int, n_experts: int, n_active: int) -> None:

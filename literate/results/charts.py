@@ -14,12 +14,14 @@ from itertools import cycle
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from literate.results.drawing import DASHES, INK, LINES, MARKS, new, svg
 
-# So many letters fit beside each other, in the names of two lines.
-MOST_LETTERS = 64
+# Of the names of lines, so many rows have room, and each further one takes so many inches.
+FEW_ROWS = 5
+HEIGHT_OF_ROW = 0.25
 # So many powers of ten stand beside each other, with all their zeros.
 MOST_POWERS = 7
 
@@ -42,8 +44,7 @@ def chart(figure: Mapping[str, Any], name: str) -> str:
         axes.spines[side].set_visible(False)
     _mark_what_lies_beyond(axes, figure["lines"])
     if len(figure["lines"]) > 1:
-        columns = _columns([line["name"] for line in figure["lines"]])
-        drawn.legend(loc="outside upper left", frameon=False, fontsize=12, ncols=columns)
+        _name_lines(drawn)
     return svg(drawn, name).replace(">", f"><desc>{escape(_described(figure))}</desc>", 1)
 
 
@@ -86,13 +87,19 @@ def _draw_axis(axes: Axes, side: str, axis: Mapping[str, Any], measured: Sequenc
         ticks.set_major_formatter(lambda value, _: plain(value))
 
 
-def _columns(names: Sequence[str]) -> int:
+def _name_lines(drawn: Figure) -> None:
     r"""
-    Two for the names of lines, where both halves fit beside each other.
+    The names of the lines, in two columns where both fit beside each other.
     """
-    half = (len(names) + 1) // 2
-    width = max(map(len, names[:half])) + max(map(len, names[half:]))
-    return 2 if width <= MOST_LETTERS else 1
+    for columns in (2, 1):
+        names = drawn.legend(loc="outside upper left", frameon=False, fontsize=12, ncols=columns)
+        if names.get_window_extent().width <= drawn.bbox.width:
+            break
+        if columns == 2:
+            names.remove()
+    # A long list leaves the lines as much room as a short one.
+    rows = -(-len(names.get_texts()) // columns)
+    drawn.set_figheight(drawn.get_figheight() + HEIGHT_OF_ROW * max(0, rows - FEW_ROWS))
 
 
 def plain(value: float) -> str:

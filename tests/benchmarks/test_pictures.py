@@ -69,12 +69,28 @@ def test_a_point_beyond_the_ends_of_an_axis_is_an_arrow_with_its_value() -> None
     ]
 
 
-@pytest.mark.parametrize(("length", "rows"), [(32, 1), (33, 2)])
-def test_names_of_lines_stand_side_by_side_where_both_fit(length: int, rows: int) -> None:
-    lines = [{"name": letter * length, "points": [[1, 2], [2, 3]]} for letter in "vw"]
-    picture = chart({"x": {"title": "a"}, "y": {"title": "b"}, "lines": lines}, "one")
-    heights = re.findall(r'<text[^>]* y="([\d.]+)"[^>]*>(?:v+|w+)<', picture)
+def with_names(names: list[str]) -> str:
+    lines = [{"name": name, "points": [[1, 2], [2, 3]]} for name in names]
+    return chart({"x": {"title": "a"}, "y": {"title": "b"}, "lines": lines}, "one")
+
+
+# Narrow letters and wide ones.
+@pytest.mark.parametrize(("letters", "length", "rows"), [("ij", 40, 1), ("mw", 25, 2)])
+def test_names_of_lines_stand_side_by_side_where_both_fit(
+    letters: str, length: int, rows: int
+) -> None:
+    picture = with_names([letter * length for letter in letters])
+    heights = re.findall(rf'<text[^>]* y="([\d.]+)"[^>]*>[{letters}]{{2,}}<', picture)
     assert len(heights) == 2 and len(set(heights)) == rows
+
+
+def test_many_names_leave_the_lines_their_room() -> None:
+    few, many = (
+        float(re.findall(r'viewBox="0 0 [\d.]+ ([\d.]+)"', with_names(["m" * 25] * count))[0])
+        for count in (5, 11)
+    )
+    # Six rows of letters that are 12 high, with some room between them.
+    assert 6 * 14 < many - few < 6 * 22
 
 
 @pytest.mark.parametrize(

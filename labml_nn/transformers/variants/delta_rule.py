@@ -217,11 +217,10 @@ def example(
     [2.316](../../../results/families.json#tables.losses.linear.loss), multi-head attention
     [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss), and the rule
     of this page [2.035](../../../results/families.json#tables.losses.gated%20delta%20rule.loss)
-    (three seeds), the best of all [variants](__init__.py). Which part does it?
-    When we took them apart, each helped by itself, and the decay more than the delta: with decay
-    alone, where a token writes $\beta_i v_i$ without looking first, the loss was nearly as low,
-    and with $\alpha = 1$ everywhere two thirds of the gain were left. Our guess is that decay tells
-    near from far.
+    (three seeds), the best of all [variants](__init__.py). Which part does it? When we took them
+    apart, each helped by itself, and the decay more than the delta. With decay alone, where a token
+    writes $\beta_i v_i$ without looking first, the loss was nearly as low. With $\alpha = 1$
+    everywhere, two thirds of the gain were left. Our guess is that decay tells near from far.
 
     In the picture above, with 64 pairs the delta rule is bad, too: random keys aren't orthogonal,
     so each write disturbs others. With orthogonal keys its error would be 0. That of linear
