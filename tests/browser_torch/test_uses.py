@@ -3,7 +3,7 @@ r"""What people type is found in their sources, and what of it runs is said trul
 from collections import Counter
 from pathlib import Path
 
-from tests.browser_torch.uses import ROOT, counted, judged, uses_of
+from tests.browser_torch.uses import ROOT, counted, files_of, judged, uses_of
 
 PAGE = """
 import torch
@@ -50,6 +50,13 @@ def test_uses_are_found_and_judged(tmp_path: Path) -> None:
     assert {use for use in found if use not in runs} == {("torch.ones", ("softly",))}
     assert [use for use, ran in runs.items() if not ran] == [("torch.fx.symbolic_trace", ())]
     assert counted(found, runs) == {"uses": 5, "run": 4, "here": 4, "here_run": 4}
+
+
+def test_what_a_gallery_has_built_of_a_source_is_not_counted_again(tmp_path: Path) -> None:
+    for name in ("tutorial.py", "docs/_downloads/1f/tutorial.py", "docs/_downloads/2e/t.ipynb"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(PAGE)
+    assert files_of(tmp_path) == [tmp_path / "tutorial.py"]
 
 
 def test_nearly_all_uses_of_the_lessons_run() -> None:

@@ -56,6 +56,17 @@ TAB = re.compile(r"^\s*(?:#@|%%)tab (.*)$", re.M)
 Use = tuple[str, tuple[str, ...]]
 
 
+def files_of(folder: Path) -> list[Path]:
+    r"""The sources in a folder, each once: Sphinx-Gallery writes a script and a notebook of each of
+    its pages into `_downloads`."""
+    return [
+        path
+        for suffix in ("py", "ipynb", "md")
+        for path in sorted(folder.resolve().rglob(f"*.{suffix}"))
+        if "_downloads" not in path.parts
+    ]
+
+
 def texts_of(path: Path) -> Iterator[str]:
     r"""The code of a file, in pieces that are Python each for itself."""
     text = path.read_text(errors="replace")
@@ -202,12 +213,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     counts: dict[Path, Counter[Use]] = {}
     for folder in arguments.folders:
-        paths = [
-            path
-            for suffix in ("py", "ipynb", "md")
-            for path in sorted(folder.resolve().rglob(f"*.{suffix}"))
-        ]
-        counts[folder] = Counter(use for path in paths for use in uses_of(path))
+        counts[folder] = Counter(use for path in files_of(folder) for use in uses_of(path))
     total: Counter[Use] = sum(counts.values(), Counter())
     runs = judged(total)
     rows = []
