@@ -192,18 +192,22 @@ function planOf(graph) {
   return plan;
 }
 
+/** @param {Placed[]} outputs */
+const readAll = (outputs) => outputs.map(read);
+
 /**
  * One node after the other. `after` sees each value, and may change it, or give another one in its
  * place: that is how a head is knocked out. What the values take of the memory is free again when
- * the outputs of the graph have been read, which are the result.
+ * `take` has seen the outputs of the graph: it reads all of them, unless told otherwise.
  *
+ * @template T
  * @param {Graph} graph
  * @param {Record<string, Placed | Tensor>} tensors
- * @param {Tensor[]} inputs
+ * @param {(Placed | Tensor)[]} inputs
  * @param {(node: GraphNode, value: any) => Placed | Tensor | undefined | void} [after]
- * @returns {Tensor[]}
+ * @param {(outputs: Placed[]) => T} [take]
  */
-export function run(graph, tensors, inputs, after) {
+export function run(graph, tensors, inputs, after, take = /** @type {any} */ (readAll)) {
   const { steps, given, outputs } = planOf(graph);
   const length = lengthOf(graph, inputs);
   const named = new Map(graph.inputs.map(({ name }, i) => [name, inputs[i]]));
@@ -216,6 +220,6 @@ export function run(graph, tensors, inputs, after) {
       const value = operation(arguments_, node.options, node.dtype);
       values[place] = after ? placed(after(node, value) ?? value) : value;
     }
-    return outputs.map((output) => read(output(values, length)));
+    return take(outputs.map((output) => output(values, length)));
   });
 }

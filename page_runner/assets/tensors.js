@@ -30,6 +30,8 @@ import {
 /** @param {number[]} sizes */
 export const product = (sizes) => sizes.reduce((a, b) => a * b, 1);
 
+const sameList = (a, b) => a.length === b.length && a.every((one, i) => one === b[i]);
+
 /**
  * The number of an axis; -1 is the last one.
  *
@@ -87,10 +89,18 @@ export function cast(value, dtype) {
   return value.dtype === dtype ? value : copied(value, dtype);
 }
 
+/**
+ * The numbers of a tensor, into another one of its shape.
+ *
+ * @param {Placed} from
+ * @param {Placed} to
+ */
+export const copy = (from, to) => call(Operation.COPY, [], to, from);
+
 function copied(tensor, dtype = tensor.dtype) {
-  const copy = empty(tensor.shape, dtype);
-  call(Operation.COPY, [], copy, tensor);
-  return copy;
+  const result = empty(tensor.shape, dtype);
+  copy(tensor, result);
+  return result;
 }
 
 export function contiguous(tensor) {
@@ -121,6 +131,7 @@ export function broadcast(...shapes) {
 // Views
 
 export function expand(t, sizes) {
+  if (sameList(t.shape, sizes)) return t;
   const lead = sizes.length - t.shape.length;
   const shape = sizes.map((size, axis) => (size === -1 ? t.shape[axis - lead] : size));
   // A step of 0 repeats.
@@ -149,11 +160,10 @@ export function permute(t, order) {
 }
 
 export function transpose(t, a, b) {
-  const axes = [...t.shape.keys()];
-  a = axisOf(a, axes.length);
-  b = axisOf(b, axes.length);
-  [axes[a], axes[b]] = [b, a];
-  return permute(t, axes);
+  a = axisOf(a, t.shape.length);
+  b = axisOf(b, t.shape.length);
+  const swapped = (list) => list.with(a, list[b]).with(b, list[a]);
+  return { ...t, shape: swapped(t.shape), strides: swapped(t.strides) };
 }
 
 export function unsqueeze(t, axis) {
@@ -190,8 +200,8 @@ export function split(t, size, axis = 0) {
 
 export function select(t, axis, i) {
   const at = axisOf(axis, t.shape.length);
-  const place = axisOf(i, t.shape[at]);
-  return squeeze(slice(t, at, place, place + 1), [at]);
+  const address = t.address + axisOf(i, t.shape[at]) * t.strides[at] * bytesOf(t.dtype);
+  return { ...t, shape: t.shape.toSpliced(at, 1), strides: t.strides.toSpliced(at, 1), address };
 }
 
 export const unbind = (t, axis = 0) =>
@@ -205,7 +215,7 @@ export function cat(parts, axis = 0) {
   const result = empty(parts[0].shape.with(axis, total), parts[0].dtype);
   let end = 0;
   for (const part of parts) {
-    call(Operation.COPY, [], slice(result, axis, end, (end += part.shape[axis])), part);
+    copy(part, slice(result, axis, end, (end += part.shape[axis])));
   }
   return result;
 }
@@ -276,39 +286,39 @@ const plans = new Map();
 // the others, those of both factors count matrices, and those of one count its rows or columns.
 export function einsum(equation, [a, b]) {
   if (!plans.has(equation)) plans.set(equation, planned(equation));
-  const { first, second, batch, left, right, summed, order } = plans.get(equation);
-  /** @type {Record<string, number>} */
-  const size = {};
-  for (const [i, letter] of first.entries()) size[letter] = a.shape[i];
-  for (const [i, letter] of second.entries()) size[letter] = b.shape[i];
-  const sizes = (group) => group.map((letter) => size[letter]);
-  const arranged = (t, own, rows, columns) => {
+  const { sources, batch, left, right, summed, first, second, order } = plans.get(equation);
+  const sizes = sources.map(([inFirst, axis]) => (inFirst ? a : b).shape[axis]);
+  const of = (letters) => letters.map((letter) => sizes[letter]);
+  const arranged = (t, axes, rows, columns) => {
     const letters = [...batch, ...rows, ...columns];
-    const strides = letters.map((l) => (own.includes(l) ? t.strides[own.indexOf(l)] : 0));
-    const sorted = { ...t, shape: sizes(letters), strides };
+    const strides = letters.map((letter) => (axes[letter] < 0 ? 0 : t.strides[axes[letter]]));
+    const sorted = { ...t, shape: of(letters), strides };
     // One letter is an axis already.
     if (rows.length === 1 && columns.length === 1) return sorted;
-    return view(sorted, [...sizes(batch), product(sizes(rows)), product(sizes(columns))]);
+    return view(sorted, [...of(batch), product(of(rows)), product(of(columns))]);
   };
   const flat = matmul(arranged(a, first, left, summed), arranged(b, second, summed, right));
-  return permute(view(flat, sizes([...batch, ...left, ...right])), order);
+  return permute(view(flat, of([...batch, ...left, ...right])), order);
 }
 
+// Letters are numbers here. `first` and `second` have the axis of each, or -1, and `sources` say
+// whether it is an axis of the first factor, and which.
 function planned(equation) {
-  const [first, second, result] = equation
-    .replaceAll(" ", "")
-    .split(/,|->/)
-    .map((s) => [...s]);
-  const letters = [...new Set([...first, ...second])];
+  const [inFirst, inSecond, inResult] = equation.replaceAll(" ", "").split(/,|->/);
+  const letters = [...new Set([...inFirst, ...inSecond])];
+  const first = letters.map((letter) => inFirst.indexOf(letter));
+  const second = letters.map((letter) => inSecond.indexOf(letter));
+  const all = [...letters.keys()];
   const kept = (test) =>
-    letters.filter((l) => result.includes(l) && test(first.includes(l), second.includes(l)));
-  const batch = kept((inFirst, inSecond) => inFirst && inSecond);
-  const left = kept((_, inSecond) => !inSecond);
-  const right = kept((inFirst) => !inFirst);
-  const summed = letters.filter((l) => !result.includes(l));
-  const found = [...batch, ...left, ...right];
-  const order = result.map((l) => found.indexOf(l));
-  return { first, second, batch, left, right, summed, order };
+    all.filter((i) => inResult.includes(letters[i]) && test(first[i] >= 0, second[i] >= 0));
+  const batch = kept((here, there) => here && there);
+  const left = kept((_, there) => !there);
+  const right = kept((here) => !here);
+  const summed = all.filter((i) => !inResult.includes(letters[i]));
+  const sources = all.map((i) => (first[i] < 0 ? [false, second[i]] : [true, first[i]]));
+  const found = [...batch, ...left, ...right].map((i) => letters[i]);
+  const order = [...inResult].map((letter) => found.indexOf(letter));
+  return { sources, batch, left, right, summed, first, second, order };
 }
 
 // X of A X = B, for a matrix A with nothing above its diagonal: row by row from the top.

@@ -8,9 +8,9 @@
 // `{ id, heard }` as often as there is something to say in between.
 
 import { readSafetensors, run, tensorsOf } from "./interpreter.js";
-import { startKernels } from "./kernels.js";
+import { empty, startKernels } from "./kernels.js";
 import { draw, likeliest, randomNumbers, softmax } from "./sampling.js";
-import { fill, read, select } from "./tensors.js";
+import { copy, fill, read, select, slice } from "./tensors.js";
 
 /** @typedef {import("./interpreter.js").Graph} Graph */
 /** @typedef {import("./interpreter.js").GraphNode} GraphNode */
@@ -21,6 +21,9 @@ import { fill, read, select } from "./tensors.js";
 let graph;
 /** @type {Record<string, Placed>} */
 let weights;
+// What a graph reads beside the text, for as many positions as there are.
+/** @type {Placed[]} */
+let caches;
 /** @type {Map<string, number>} */
 let symbols;
 /** @type {number} */
@@ -179,22 +182,20 @@ function reader(read) {
   };
 }
 
-// With a cache: keys and values come in beside the text, and go out one position longer. Without
-// any, nothing has been read yet. One position is computed for each token.
-function cachedSteps() {
-  const empty = ({ shape }) => shape.map((size) => (typeof size === "string" ? 0 : size));
-  let caches;
-  return (window, from) => {
-    if (from === 0)
-      caches = graph.inputs
-        .slice(1)
-        .map((input) => ({ shape: empty(input), data: new Float32Array(0), dtype: "float32" }));
-    let logits;
-    for (let at = from; at < window.length; at++) {
-      [logits, ...caches] = run(graph, weights, [asInput(window.slice(0, at + 1)), ...caches]);
-    }
-    return rowOf(logits, 0);
-  };
+// With a cache: keys and values come in beside the text, and go out one position longer. Their
+// memory has room for all positions, and of what goes out only the new position is copied to it.
+// One position is computed for each token.
+function cachedSteps(window, from) {
+  let logits;
+  for (let at = from; at < window.length; at++) {
+    const known = caches.map((cache) => slice(cache, 0, 0, at));
+    const inputs = [asInput(window.slice(0, at + 1)), ...known];
+    logits = run(graph, weights, inputs, undefined, ([result, ...longer]) => {
+      for (const [i, one] of longer.entries()) copy(select(one, 0, at), select(caches[i], 0, at));
+      return read(result);
+    });
+  }
+  return rowOf(logits, 0);
 }
 
 // Without: the whole text is computed, for the sake of its last position.
@@ -213,6 +214,10 @@ const actions = {
     await startKernels(files.kernels);
     graph = files.graph;
     weights = tensorsOf(graph, readSafetensors(files.weights), readSafetensors(files.constants));
+    const [, ...more] = graph.inputs;
+    caches = more.map(({ shape }) =>
+      empty([graph.seq_len, ...shape.slice(1).map(Number)], "float32"),
+    );
     symbols = new Map(Array.from(graph.symbols, (symbol, token) => [symbol, token]));
     unknown = graph.symbols.length - 1;
   },
@@ -259,7 +264,7 @@ const actions = {
   // without that of the prompt.
   async write({ prompt, n, seed, options, cached }, say) {
     const mine = ++newest;
-    const read = reader(cached ? cachedSteps() : wholePass);
+    const read = reader(cached ? cachedSteps : wholePass);
     const random = randomNumbers(seed);
     let logits = read(tokensOf(prompt));
     let [written, seconds, count] = ["", 0, 0];
