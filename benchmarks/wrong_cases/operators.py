@@ -41,6 +41,22 @@ def gpt_neo() -> nn.Module:
     return GPTNeoForCausalLM(config).eval()
 
 
+def passed_on(model: nn.Module) -> None:
+    r"""
+    What is right beside an operator that puts a function in the place of a `forward`.
+
+    The function here does nothing but call the original. In a copy of a model such a function still
+    runs the first one, so a tool that trains a copy finds no gradient, with any such operator.
+    """
+    forward = model.forward
+    model.forward = lambda *args, **options: forward(*args, **options)  # type: ignore[method-assign]
+
+
+def replaced(model: nn.Module) -> bool:
+    r"""Whether a module of the model has a `forward` of its own, beside that of its class."""
+    return any("forward" in vars(module) for module in model.modules())
+
+
 def subject(plant: Callable[[nn.Module], Any] = lambda model: None) -> Subject:
     r"""The model with something planted."""
     model = gpt_neo()
@@ -110,8 +126,11 @@ def differs(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return False
 
 
-def effective() -> Iterator[tuple[Any, Any, bool | None]]:
-    r"""Each operator, with a value that changes something; None if it finds nothing to change."""
+def effective() -> Iterator[tuple[Any, Any, bool | None, bool]]:
+    r"""
+    Each operator, with a value that changes something; None if it finds nothing to change. The last
+    says whether it replaces a `forward`.
+    """
     from defaultplusplus.deform.operators import list_operators
 
     as_it_is = behaviour(gpt_neo())
@@ -128,14 +147,14 @@ def effective() -> Iterator[tuple[Any, Any, bool | None]]:
                 continue
             if changes:
                 break
-        yield operator, value, changes
+        yield operator, value, changes, replaced(model)
 
 
 def cases() -> tuple[list[Case], dict[str, int]]:
     r"""A case for each operator that changes something, and how many do what."""
     found = []
     counts = {"operators": 0, "nothing": 0, "no_target": 0}
-    for operator, value, changes in effective():
+    for operator, value, changes, replaces in effective():
         counts["operators"] += 1
         counts["nothing"] += changes is False
         counts["no_target"] += changes is None
@@ -147,9 +166,9 @@ def cases() -> tuple[list[Case], dict[str, int]]:
                 f"{operator.op_id}: {operator.root_cause.replace('_', ' ')}{with_value}",
                 "operator",
                 operator.component.value,
-                subject,
+                partial(subject, passed_on) if replaces else subject,
                 partial(subject, partial(enter, operator.op_id, value)),
-                "GPT-Neo",
+                "GPT-Neo, its forward replaced" if replaces else "GPT-Neo",
             )
         )
     return found, counts
