@@ -16,8 +16,8 @@ more than its numbers: it maps directions to directions. A few directions usuall
 gradient, and even the steps that AdamW makes of it, as the authors of Muon saw. So a step changes
 what the layer does to a few kinds of input, and leaves the others nearly as they were.
 
-**In:** matrices with their gradients. **Out:** the same matrices, moved by nearly the same length
-in every direction of the gradient.
+**In:** matrices with their gradients. **Out:** the same matrices, moved by about the same length in
+every direction of the gradient.
 
 Take a gradient that is diagonal, $\operatorname{diag}(1,\, 0.1)$. The step of gradient descent goes
 ten times as far in the first direction as in the second. Muon goes along
@@ -28,8 +28,9 @@ $$
 U \Sigma V^\top \;\longrightarrow\; U V^\top
 $$
 
-It is for the matrices inside the layers. Biases and gains go to AdamW, since they have no
-directions, and so do embeddings and the head: that trains best, the authors found.
+It is for the matrices inside the layers. Biases and gains go to AdamW: a vector is a single
+direction, and there is nothing to make even. Embeddings and the head go to AdamW as well. They are
+matrices, but the authors found that the model then trains best.
 
 PyTorch has `torch.optim.Muon`, which updates one matrix after another. This page updates all
 matrices of one shape together: a small model has many small ones. It leaves out spreading the work
@@ -57,7 +58,7 @@ def orthogonalize(matrices: Tensor, steps: int = 5) -> Tensor:
     $$
 
     has the same $U$ and $V$ as $X$, and the singular values $a \sigma + b \sigma^3 + c \sigma^5$.
-    With the right $a$, $b$ and $c$, five such steps bring nearly all singular values close to 1.
+    With the right $a$, $b$ and $c$, five such steps bring nearly all singular values near 1.
     Each step is three matrix products, which any GPU is good at.
     """
     # $X X^\top$ has a row and a column for each row of $X$, so a tall matrix is transposed first.
@@ -75,13 +76,14 @@ def orthogonalize(matrices: Tensor, steps: int = 5) -> Tensor:
     b = -4.7750
     c = 2.0315
     for _ in range(steps):
-        # Needed twice, and the smaller one of the two products: `[n_matrices, rows, rows]`.
+        # Needed twice below. $X^\top X$ would do as well, but has `columns` rows and columns, and
+        # this one has no more: `[n_matrices, rows, rows]`.
         square = x @ x.mT
 
         # $(b X X^\top + c\, (X X^\top)^2)\, X$ has both of the higher powers.
         x = a * x + (b * square + c * square @ square) @ x
 
-    # As it came: the transpose of $U V^\top$ is $V U^\top$.
+    # A tall matrix is turned back. Of the transpose we have $V U^\top$, and its own is $U V^\top$.
     return x.mT if tall else x
 
 
@@ -100,10 +102,10 @@ class Muon(torch.optim.Optimizer):
     ) -> None:
         r"""
         * `params` are matrices, or groups of them with settings of their own
-        * `lr` is the learning rate, the length of a step in every direction
+        * `lr` is the learning rate: about the length of a step in every direction
         * `weight_decay` is how strongly all weights are pulled towards zero
         * `momentum` is how much of the mean gradient is kept in a step
-        * `dtype` is the type of the iteration; its result may be rough, so 16 bits are enough
+        * `dtype` is the type of the iteration; the result is rough anyway, so 16 bits are enough
         """
         defaults = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum}
         super().__init__(params, defaults)
@@ -111,7 +113,8 @@ class Muon(torch.optim.Optimizer):
         # Not a setting of the groups: it belongs to the machine, and isn't saved with the state.
         self.dtype = dtype
 
-        # A bias has no directions, and a stack of matrices has to be taken apart first.
+        # Of a bias, the iteration would only change the length. A stack of matrices has to be taken
+        # apart first.
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.dim() != 2:
@@ -142,8 +145,9 @@ class Muon(torch.optim.Optimizer):
         directions = torch.stack([self.direction(p, group["momentum"]) for p in parameters])
         directions = orthogonalize(directions.to(self.dtype)).to(parameters[0].dtype)
 
-        # A tall matrix makes many features of few. All of the result's features should change as
-        # much as those of a square one, so its step is longer.
+        # A tall matrix makes many features of few, and a step of length 1 is spread over them: where
+        # four are made of one, each changes by about 1/2. Twice the length makes that 1, as in a
+        # square matrix.
         rows, columns = parameters[0].shape
         length = group["lr"] * math.sqrt(max(1, rows / columns))
 

@@ -171,8 +171,8 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> tuple[Te
 
     ### Where others differ
 
-    A transformer of 2017 normalises the sum of a sublayer and its input, and one of today the input
-    of the sublayer: [post-norm and pre-norm](models.py#example).
+    The transformer of 2017 normalises the sum of a sublayer and its input, and most of today
+    normalise the input of the sublayer: [post-norm and pre-norm](models.py#example).
 
     The [Annotated Transformer](https://nlp.seas.harvard.edu/annotated-transformer/) divides the
     squares by $d - 1$, and adds $\epsilon$ to the standard deviation, not to the variance. From 2,

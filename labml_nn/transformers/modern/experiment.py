@@ -133,7 +133,8 @@ def notebook(
     tokenizer, training, validation = prepare(text, seq_len)
     torch.manual_seed(seed)
     model = ModernTransformer(
-        # Dropout is for the larger model, which sees each character many times.
+        # Dropout is for the larger model, which sees each character about six times. The small one
+        # sees less than half of the text.
         len(tokenizer),
         d_model,
         heads,
@@ -204,8 +205,10 @@ def example(
         likely.
 
     ??? question "Give the embedding to Muon as well. What would its step do?"
-        Treat the rows of all tokens as one matrix, and make a step of the same size in each of its
-        directions. A rare token with a small gradient would move about as far as a frequent one.
+        Treat the rows of all tokens as one matrix, and make a step of about the same size in each
+        of its directions. Our 66 tokens have 128 features, so each row can have a direction of its
+        own: a token that comes once in a batch moves about as far as one that comes a hundred
+        times. With a thousand tokens there aren't enough directions, and rare ones move less again.
 
     ??? question "Which of the two optimizers needs more memory for each weight?"
         AdamW remembers two numbers, Muon one.

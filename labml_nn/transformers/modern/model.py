@@ -63,8 +63,9 @@ class Smear(nn.Module):
         r"""
         `x` and the result are `[seq_len, batch_size, d_model]`.
         """
-        # The padding adds a row of zeros before the first position: of “the” it makes 0, “t”, “h”.
-        # At the other end, it would make “h”, “e”, 0, and the model would see the future.
+        # The last token goes, and a row of zeros comes before the first: “the” becomes 0, “t”, “h”.
+        # Without the *first* token and with zeros at the end it would be “h”, “e”, 0, and the model
+        # would see the future.
         previous = F.pad(x[:-1], (0, 0, 0, 0, 1, 0))
 
         # The token itself is kept whole.
@@ -161,8 +162,8 @@ class ModernTransformer(nn.Module):
         # One table of cosines and sines for all layers.
         rotate = RotaryPositions(inverse_frequencies(d_model // heads), seq_len)
 
-        # The first layer is the only one without values to mix in.
-        # Each is made by a call of its own, so that each starts with weights of its own.
+        # The first layer is the only one without values to mix in. Each is made by a call of its
+        # own, so that each starts with weights of its own.
         self.layers = nn.ModuleList()
         for index in range(n_layers):
             attention = ModernAttention(heads, d_model, rotate, first=index == 0)
@@ -181,8 +182,8 @@ class ModernTransformer(nn.Module):
         # Vectors of one length for all tokens, `[seq_len, batch_size, d_model]`.
         x = rms_norm(self.embedding(tokens))
 
-        # Each gets a share of the previous one. Dropout makes no feature of a token
-        # indispensable.
+        # Each gets a share of the previous one. In training some features are dropped, so that the
+        # layers can't rely on a single one.
         x = self.dropout(self.smear(x))
 
         # The values of the first layer go to all others.
@@ -190,7 +191,7 @@ class ModernTransformer(nn.Module):
         for layer in self.layers:
             x, value = layer(x, first_value)
 
-            # Only the first layer finds nothing there.
+            # The values of the first layer are kept, and those of later layers are not.
             first_value = value if first_value is None else first_value
 
         # All layers have added to the stream, so it is normalised once more before the head.
@@ -214,9 +215,10 @@ def example(
 
     Rotary positions, RMSNorm (with gains), SwiGLU and no biases are in large language models such
     as Llama. The three above the last row come from
-    [modded-nanogpt](https://github.com/KellerJordan/modded-nanogpt), a public contest to train a
-    given model in the shortest time. There the feed-forward network has the square of ReLU and not
-    SwiGLU. Left out is a cache for writing: [that page](../kv_cache.py) has the classic model.
+    [modded-nanogpt](https://github.com/KellerJordan/modded-nanogpt), a public contest to reach a
+    given loss in the shortest time, with any model. There the feed-forward network has the square
+    of ReLU and not SwiGLU. Left out is a cache for writing: [that page](../kv_cache.py) has the
+    classic model.
 
     Not every part helps at our size: zeros at the start are worth
     [0.008](../../../results/ablation.json#tables.changes.random%20numbers%20at%20the%20start%2C%20no%20zeros.worth)
@@ -226,8 +228,8 @@ def example(
 
     ??? question "Why does the last matrix of each part begin with zeros?"
         - [ ] Zeros get no gradient, so these matrices are trained last.
-            - They do get one, as soon as the head isn't zero: in the second step. The matrices
-              before them follow in the third.
+            - They get one as soon as the head isn't zero, in the second step. It is the matrices
+              before them that wait for the third.
         - [x] Each layer then passes on what it gets, so a deep stack begins as if it had no layers.
             - Yes. The figure at the top shows it: before training, the modern layers add nothing.
         - [ ] Weight decay would bring them to zero anyway.
@@ -240,8 +242,9 @@ def example(
 
     ??? question "Write `F.pad(x[1:], (0, 0, 0, 0, 0, 1))` in `Smear`. How do you notice?"
         Every shape is right, and the loss becomes wonderful: each token sees the next one. Change
-        the last token, and the output before it moves. But a fresh model passes, since its `share`
-        is zero: give it random numbers first.
+        the last token, and the output before it moves. But a fresh model passes: its shares are
+        zero, and so is its head, which makes zeros of everything. Give all parameters random
+        numbers first.
 
     ??? question "Why can the head start at zero, but not the embedding as well?"
         With both at zero, the gradient of each is a product with the other one: zero for ever.

@@ -130,8 +130,8 @@ class DifferentialAttention(nn.Module):
         One number for all heads of the layer.
         """
         # Both exponentials are about 1 at the start, and their difference about 0. A single learned
-        # number would do in principle. The maps are made of exponentials of dot products, too, and
-        # the paper has them here so that $\lambda$ learns in step with the maps.
+        # number could take every value that this can. The paper uses exponentials of dot products,
+        # of which the maps are made, so that $\lambda$ learns at the same pace as they do.
         first, second = (self.lambda_query * self.lambda_key).sum(dim=-1).exp()
         return first - second + self.lambda_init
 
@@ -171,8 +171,8 @@ class DifferentialAttention(nn.Module):
         x = torch.einsum("ijbh,jbhd->ibhd", self.dropout(attn), value)
 
         # How large the difference is depends on how much cancels. So each head is brought to one
-        # size. By the factor the paper keeps gradients about as large as with plain attention, so
-        # that the learning rate needn't change.
+        # size. The factor $1 - \lambda_{init}$ keeps gradients about as large as with plain
+        # attention, the paper says, so that the learning rate needn't change.
         x = (1 - self.lambda_init) * rms_norm(x, self.eps)
         return self.output(x.flatten(start_dim=2))
 
@@ -214,7 +214,10 @@ def example(
     weight (without signs) to the other 31, a plain head of the same width
     [0.166](../../../results/families.json#tables.noise.one%20head.noise), and they find the right
     one in [0.881](../../../results/families.json#tables.noise.one%20differential%20head.right) and
-    [0.909](../../../results/families.json#tables.noise.one%20head.right) of all cases.
+    [0.909](../../../results/families.json#tables.noise.one%20head.right) of all cases. Two plain
+    heads of half the width have as many scores as the differential one, and do no worse:
+    [0.313](../../../results/families.json#tables.noise.two%20heads.noise) and
+    [0.876](../../../results/families.json#tables.noise.two%20heads.right).
 
     ### Where it departs from the paper
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from labml_nn.optimizers.muon import Muon, singular_values
+from labml_nn.optimizers.muon import Muon, orthogonalize, singular_values
 from tests.labml_nn.optimizers.steps import apart, draw, goes_on_with_its_state, step
 from tests.labml_nn.transformers.seam import equals
 from tests.oracles.compare import largest
@@ -47,6 +47,25 @@ def test_singular_values_that_were_far_apart_are_near_one() -> None:
     assert len(before) == len(after) == 16
     assert before[0] / before[-1] == pytest.approx(100, rel=1e-3)
     assert 0.6 < after.min() and after.max() < 1.3
+
+
+def test_of_a_vector_only_the_length_changes() -> None:
+    for shape in ([1, 1, 7], [1, 7, 1]):
+        row = torch.randn(shape, dtype=torch.float64)
+        torch.testing.assert_close(orthogonalize(row), 0.6964 * row / row.norm(), rtol=1e-4, atol=0)
+
+
+@pytest.mark.parametrize(("tall", "change"), [(1, 1.0), (4, 0.5)])
+def test_the_longer_step_changes_features_of_a_tall_matrix_as_much(
+    tall: int, change: float
+) -> None:
+    weight = nn.Parameter(torch.zeros(32 * tall, 32, dtype=torch.float64))
+    weight.grad = torch.randn_like(weight)
+    x = torch.randn(1000, 32, dtype=torch.float64)
+    plain = orthogonalize(weight.grad[None])[0]
+    assert (x @ plain.T).square().mean().sqrt().item() == pytest.approx(change, rel=0.2)
+    Muon([weight], lr=1.0, momentum=0.0, dtype=torch.float64).step()
+    assert (x @ weight.T).square().mean().sqrt().item() == pytest.approx(1, rel=0.2)
 
 
 def test_a_gradient_of_zero_moves_nothing_and_what_has_none_stays() -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from labml_nn.optimizers.muon import Muon
+from labml_nn.optimizers.muon import Muon, orthogonalize
 from labml_nn.training.data import prepare
 from labml_nn.training.loop import evaluate
 from labml_nn.transformers.modern.experiment import fit, muon_and_adamw
@@ -35,6 +35,16 @@ def test_matrices_of_the_layers_go_to_muon_and_each_parameter_to_one() -> None:
     rest = {"embedding.weight", "smear.share", "head.weight", "layers.1.attention.mix"}
     assert set(second) == smears | rest
     assert [group["weight_decay"] for group in adamw.param_groups] == [0.0]
+
+
+@pytest.mark.parametrize(("rows", "least", "most"), [(65, 0.5, 1.0), (1000, 0.0, 0.1)])
+def test_muon_moves_a_rare_row_as_far_as_a_frequent_one_only_in_a_short_table(
+    rows: int, least: float, most: float
+) -> None:
+    torch.manual_seed(1)
+    gradient = torch.randn(rows, 128, dtype=torch.float64) * torch.linspace(1, 0.01, rows)[:, None]
+    moved = orthogonalize(gradient[None])[0].norm(dim=1)
+    assert least < (moved[-1] / moved[0]).item() < most
 
 
 def test_a_text_is_learned() -> None:

@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from labml_nn.transformers.modern.model import ModernTransformer
+from labml_nn.transformers.modern.experiment import muon_and_adamw
+from labml_nn.transformers.modern.model import ModernTransformer, Smear
 from tests.labml_nn.models import drops_out_in_training_only
 from tests.labml_nn.transformers.seam import equals, refuses
 from tests.oracles.compare import largest
@@ -102,6 +103,43 @@ def test_at_the_start_all_tokens_are_equally_likely_and_layers_pass_on_and_diffe
     assert model.layers[1](x, None)[0].equal(x)
     first, second = (layer.attention.query.linear.weight for layer in model.layers[:2])
     assert not first.equal(second)
+
+
+def test_the_head_learns_first_then_what_it_reads_and_the_rest_in_the_third_step() -> None:
+    torch.manual_seed(1)
+    model, batch = start(), tokens()
+    optimizers, seen = muon_and_adamw(model), []
+    for _ in range(3):
+        model.zero_grad()
+        F.cross_entropy(model(batch[:-1]).flatten(0, 1), batch[1:].flatten()).backward()
+        seen.append({name for name, p in model.named_parameters() if p.grad.any()})
+        for optimizer in optimizers:
+            optimizer.step()
+    assert seen[0] == {"head.weight"}
+    last = {name for name, _ in model.named_parameters() if name.endswith("output.weight")}
+    assert seen[1] == {"head.weight", "embedding.weight", "smear.share"} | last
+    assert seen[2] == set(dict(model.named_parameters()))
+
+
+def test_with_head_and_embedding_at_zero_nothing_gets_a_gradient() -> None:
+    model, batch = start(), tokens()
+    torch.nn.init.zeros_(model.embedding.weight)
+    F.cross_entropy(model(batch).flatten(0, 1), batch.flatten()).backward()
+    assert not any(p.grad.any() for p in model.parameters())
+
+
+def looks_ahead(self: Smear, x: Tensor) -> Tensor:
+    return x + self.share * F.pad(x[1:], (0, 0, 0, 0, 0, 1))
+
+
+def test_that_it_looks_ahead_shows_only_if_neither_shares_nor_head_are_zero() -> None:
+    batch, changed, fresh = tokens(), tokens(), start()
+    changed[-1] = (changed[-1] + 1) % N_VOCAB
+    shared = start()
+    torch.nn.init.normal_(shared.smear.share)
+    with patch.object(Smear, "forward", looks_ahead):
+        same = [m(batch)[:-1].equal(m(changed)[:-1]) for m in (fresh, shared, make())]
+    assert same == [True, True, False]
 
 
 def test_the_recipe_has_no_more_parameters_than_nanogpt_and_no_dropout() -> None:

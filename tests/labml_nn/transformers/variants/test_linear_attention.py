@@ -78,7 +78,15 @@ def test_the_weights_sum_to_one_and_are_kept() -> None:
     assert module.attn.min() >= 0
 
 
+def test_weights_are_flatter_than_those_of_a_softmax() -> None:
+    query, key = torch.randn(2, 10, 1000, 1, 32, generator=torch.Generator().manual_seed(1))
+    linear = page.attention_weights(page.feature_map(query), page.feature_map(key), None)
+    softmax = torch.einsum("ibhd,jbhd->ijbh", query / 32**0.5, key).softmax(dim=1)
+    largest_weights = [one.amax(dim=1).mean().item() for one in (linear, softmax)]
+    assert largest_weights == pytest.approx([0.12, 0.32], abs=0.01)
+
+
 def test_the_feature_map_is_positive_until_rounding_makes_it_zero() -> None:
     assert (page.feature_map(torch.linspace(-15, 15, 31)) > 0).all()
-    last, first = page.feature_map(torch.tensor([-16.5, -17.5])).tolist()
+    last, first = page.feature_map(torch.tensor([-17.32, -17.34])).tolist()
     assert last > first == 0.0
