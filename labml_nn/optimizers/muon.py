@@ -145,9 +145,9 @@ class Muon(torch.optim.Optimizer):
         directions = torch.stack([self.direction(p, group["momentum"]) for p in parameters])
         directions = orthogonalize(directions.to(self.dtype)).to(parameters[0].dtype)
 
-        # A tall matrix makes many features of few, and a step of length 1 is spread over them: where
-        # four are made of one, each changes by about 1/2. Twice the length makes that 1, as in a
-        # square matrix.
+        # A tall matrix makes many features of few, and a step of length 1 is spread over them:
+        # where four are made of one, each changes by about 1/2. Twice the length makes that 1, as
+        # in a square matrix.
         rows, columns = parameters[0].shape
         length = group["lr"] * math.sqrt(max(1, rows / columns))
 

@@ -205,7 +205,8 @@ class Encoder(nn.Module):
         # Each layer comes from its own call. Copies of one layer would start with the same weights.
         self.layers = nn.ModuleList(layers)
 
-        # The layers normalise copies of the stream, and not the stream itself. This one does.
+        # The layers normalise copies of the stream. This one normalises the stream itself, once, at
+        # its end.
         self.norm = nn.LayerNorm(d_model)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -224,7 +225,8 @@ class Generator(nn.Module):
     r"""
     ## Logits
 
-    A score for each token of the vocabulary. The softmax is left to the loss, which rounds less.
+    A score for each token of the vocabulary. There is no softmax here: the loss computes its
+    logarithm in one go, which rounds less.
     """
 
     def __init__(self, n_vocab: int, d_model: int) -> None:
@@ -280,7 +282,7 @@ def example(
     2020](https://arxiv.org/abs/2002.04745)).
 
     The usual reason for normalisations is that without them deep stacks, or high learning rates,
-    don't learn. With four layers and 1,000 steps that isn't so: the model without any normalisation
+    don't learn. Four layers at the usual rate don't show it: the model without any normalisation
     is *better*, [1.763](../../results/without.json#tables.without.No%20normalisation.loss). More
     layers and a higher rate break it, and so do many more layers:
 

@@ -61,7 +61,7 @@ def lookups(
     ## A lookup task
 
     A head that learns this task has to look for something that often isn't there. The function
-    draws random texts. The result is tokens and answers, `[seq_len, batch_size]` each.
+    draws random texts, and returns tokens and answers, `[seq_len, batch_size]` each.
 
     A token is a number: 0 is `<begin>`, then come the questions, one for each name, and then the
     pairs, such as “b3”. An answer is the number of the name, or `numbers`, which stands for “none”.
@@ -72,13 +72,12 @@ def lookups(
     name = torch.randint(names, (seq_len, batch_size))
     number = number_of.gather(0, name)
 
-    # Three tokens in ten ask. The first can't, since nothing was told yet; it becomes `<begin>`
-    # below.
+    # Three tokens in ten ask. The first one neither asks nor tells: it becomes `<begin>` below.
     asks = torch.rand(seq_len, batch_size) < 0.3
     asks[0] = False
 
-    # The numbers of the tokens, as above. Pairs of one name follow each other, so the name counts
-    # `numbers` times.
+    # The numbers of the tokens, as above. The pairs of one name have neighbouring numbers: a0, a1,
+    # a2, a3, b0, and so on.
     question = 1 + name
     pair = 1 + names + name * numbers + number
     tokens = torch.where(asks, question, pair)
@@ -160,8 +159,8 @@ class SinkProjection(RollingProjection):
     r"""
     ## Rolling cache with sinks
 
-    When the model writes, the keys and values of the sinks stay in memory. All later positions take
-    turns in the [ring](sliding_window.py#RollingProjection).
+    When the model writes, the keys and values of the sinks stay in memory. Those of all later
+    positions take turns in the [ring](sliding_window.py#RollingProjection).
 
     [Who sees whom with a window of 3 and one sink, and which positions the four slots of the cache
     then hold](../../../results/memory_drawings.json#figures.rolling)
@@ -268,13 +267,18 @@ def example(
     higher](learned_sink.py#example), it does help.
 
     *With the window.* A model that is trained under the window never sees `<begin>` from afar, and
-    doesn't come to rely on it. It puts the weight on the question itself.
+    doesn't come to rely on it. It puts most of the weight on the question itself.
 
-    *Without a begin token.* If every text begins with another token, the first one can't mean
-    “none”. Again the question itself becomes the sink, and a window costs next to nothing.
+    *Without a begin token.* Here a text begins with a pair or a question, like all others. Its
+    position would still tell the first token from the rest, but the model doesn't make it a sink.
+    The question itself becomes one again, and a window costs next to nothing.
 
-    So in this task, a sink on the first token needs three things: a head that often finds nothing,
-    a first token that can be told from all others, and training without a window.
+    *Without “none”.* Why does a sink form at all? We trained two models on the same texts, with the
+    questions for untold names left out of the loss. Then such questions give the first token 0.15
+    and 0.19 of their weight, and not 0.53: nothing is gained by having a place for “none”.
+
+    So in this task, three things together make the first token a sink: a head that often finds
+    nothing, a token that begins every text, and training without a window.
 
     ### In language models
 

@@ -159,7 +159,8 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 11
 
     ??? question "Give the sink a value that is learned, too. What would it be for?"
         A head that finds nothing could then say something of its own, which is the same each time.
-        The biases of the values and of the output projection can do the same together.
+        Two biases can do that together. Subtract the sink's value from the bias of the values, and
+        add what the output layer makes of it to that layer's bias.
     """
     # A sequence that looks at itself.
     seq_len_q = seq_len

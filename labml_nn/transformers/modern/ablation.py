@@ -197,8 +197,8 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> list[Te
 
     Two things are easily forgotten. **The noise:** the same recipe from another seed gives another
     loss, here by up to 0.009. A change no larger than that has shown nothing. **The rest:** a part
-    that is worth nothing here may be worth much in a larger model or a longer run, or because
-    another part does the same work. So the rows can't be added up.
+    that is worth nothing here may be worth much in a larger model or a longer run. And perhaps it
+    is worth nothing only as long as another part does the same work. So the rows can't be added up.
 
     [The lowest and the highest loss of three seeds for each
     change](../../../results/ablation.json#figures.spread)

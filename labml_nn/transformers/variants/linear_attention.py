@@ -252,9 +252,9 @@ def example(
     that is. In a small model the loss is
     [2.316](../../../results/families.json#tables.losses.linear.loss) after 500 steps, and
     [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) with a softmax
-    (three seeds). Its weights are flatter. All features are positive, so all products are, and their
-    sums differ little from key to key. Of ten random keys, the largest gets a weight of 0.12 on
-    average, and 0.32 with a softmax:
+    (three seeds). Its weights are flatter. All features are positive, so all products are, and
+    their sums differ little from key to key. Of ten random keys, the largest gets a weight of 0.12
+    on average, and 0.32 with a softmax:
 
     [The same ten random queries and keys, with a softmax and
     without](../../../results/family_drawings.json#figures.flat)

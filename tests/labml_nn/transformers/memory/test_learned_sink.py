@@ -1,5 +1,7 @@
 from functools import partial
 
+import torch
+import torch.nn.functional as F
 from transformers import GptOssConfig
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssAttention
 
@@ -20,6 +22,17 @@ def from_gpt_oss() -> float:
 ORACLES = {"Hugging Face gpt-oss": from_gpt_oss}
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention, {"sinks": (HEADS,)})
+
+
+def test_two_biases_do_what_a_value_of_the_sink_would() -> None:
+    module, x = seam.randomised(attention()), seam.text()
+    before, value = seam.attend(module, x), torch.randn(HEADS, D_K, dtype=torch.float64)
+    gone = 1 - module.attn.sum(dim=1)
+    expected = before + F.linear((gone[..., None] * value).flatten(2), module.output.weight)
+    with torch.no_grad():
+        module.value.linear.bias -= value.flatten()
+        module.output.bias += module.output.weight @ value.flatten()
+    torch.testing.assert_close(seam.attend(module, x), expected)
 
 
 def test_sinks_start_at_zero() -> None:

@@ -2,6 +2,7 @@ from inspect import signature
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from labml_nn.optimizers.muon import Muon, orthogonalize
@@ -35,6 +36,19 @@ def test_matrices_of_the_layers_go_to_muon_and_each_parameter_to_one() -> None:
     rest = {"embedding.weight", "smear.share", "head.weight", "layers.1.attention.mix"}
     assert set(second) == smears | rest
     assert [group["weight_decay"] for group in adamw.param_groups] == [0.0]
+
+
+def test_a_shorter_row_of_the_embedding_changes_nothing_and_each_row_of_the_head_learns() -> None:
+    model = make(17)
+    torch.nn.init.normal_(model.head.weight)
+    tokens = torch.arange(5)[:, None]
+    logits = model(tokens)
+    F.cross_entropy(logits.flatten(0, 1), tokens.flatten()).backward()
+    assert model.head.weight.grad.any(dim=1).all()
+    assert model.embedding.weight.grad.any(dim=1).sum() == 5
+    with torch.no_grad():
+        model.embedding.weight *= 0.5
+    torch.testing.assert_close(model(tokens), logits)
 
 
 @pytest.mark.parametrize(("rows", "least", "most"), [(65, 0.5, 1.0), (1000, 0.0, 0.1)])
