@@ -43,3 +43,10 @@ def test_hidden_features_are_dropped_in_training_only_and_a_tenth_of_them_as_a_r
 def test_there_are_biases_unless_none_are_wanted() -> None:
     expected = {"layer1.weight": (D_FF, D_MODEL), "layer2.weight": (D_MODEL, D_FF)}
     assert shapes(FeedForward(D_MODEL, D_FF, bias=False)) == expected
+
+
+def test_two_hidden_features_give_how_far_two_numbers_differ() -> None:
+    module = FeedForward(2, 2, 0.0, bias=False)
+    module.layer1.weight.data = torch.tensor([[1.0, -1], [-1, 1]])
+    module.layer2.weight.data = torch.ones(2, 2)
+    assert module(torch.tensor([[1.0, 0], [0, 1], [0.5, 0.5]]))[:, 0].tolist() == [1, 1, 0]

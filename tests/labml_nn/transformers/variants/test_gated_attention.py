@@ -1,6 +1,8 @@
 from functools import partial
 
+import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers.models.qwen3_next.configuration_qwen3_next import Qwen3NextConfig
 from transformers.models.qwen3_next.modeling_qwen3_next import Qwen3NextAttention
@@ -50,3 +52,10 @@ def test_with_open_gates_it_is_plain_attention() -> None:
     module.gate.bias.data.fill_(100.0)
     found, expected = (one(**seam.inputs(), mask=seam.some_mask()) for one in (module, plain))
     assert largest([found], [expected]) < 1e-10
+
+
+def test_of_normalised_tokens_two_gates_in_three_start_around_a_half() -> None:
+    x = F.layer_norm(torch.randn(1000, 128), (128,))
+    gates = torch.sigmoid(GatedAttention(4, 128).gate(x))
+    middle = ((0.36 < gates) & (gates < 0.64)).double().mean().item()
+    assert middle == pytest.approx(2 / 3, abs=0.03)

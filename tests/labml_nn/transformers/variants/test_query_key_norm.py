@@ -53,3 +53,19 @@ def test_no_score_is_larger_than_the_bound_and_one_can_reach_it() -> None:
 
 def test_the_usual_epsilon_is_that_of_qwen() -> None:
     assert attention().query.norm.eps == attention().key.norm.eps == Qwen3Config().rms_norm_eps
+
+
+@pytest.mark.parametrize(
+    ("factor", "plain", "weight"), [(1, [17.7, 17.0], 0.67), (3, [159.1, 152.7], 0.998)]
+)
+def test_lengths_decide_the_weights_until_they_are_normalised(
+    factor: int, plain: list[float], weight: float
+) -> None:
+    query, keys = factor * torch.tensor([3.0, 4]), factor * torch.tensor([[3.0, 4], [4, 3]])
+    scores = keys @ query / 2**0.5
+    assert scores.tolist() == pytest.approx(plain, abs=0.05)
+    assert scores.softmax(0)[0].item() == pytest.approx(weight, abs=0.005)
+    norm = nn.RMSNorm(2, 1e-6)
+    scores = norm(keys) @ norm(query) / 2**0.5
+    assert scores.tolist() == pytest.approx([1.41, 1.36], abs=0.005)
+    assert scores.softmax(0)[0].item() == pytest.approx(0.51, abs=0.005)
