@@ -114,7 +114,7 @@ class Variable:
         return Variable(self.value.log(), (self,), lambda g: (g / self.value,))
 
     def tanh(self) -> "Variable":
-        # $1 - \tanh^2 x$: steepest at zero, and flat where the function is flat.
+        # $1 - \tanh^2 x$: 1 at zero, and near 0 from about 3 on, where the function is flat.
         result = self.value.tanh()
         return Variable(result, (self,), lambda g: (g * (1 - result * result),))
 
@@ -246,10 +246,11 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
         twice, 1 + 4. Only a variable that was computed *and* is used twice shows it.
 
     ??? question "Call `backward` twice. What is `grad` of a weight then?"
-        More than twice the derivative, if other variables are between it and the loss: they still
-        have theirs from the first call, and pass them on again. In the example $a$ gets 11, not 8.
-        PyTorch frees the values that a product has kept for it, and raises an error at the second
-        call.
+        Not twice the derivative, if other variables are between it and the loss: they still have
+        theirs from the first call, and pass them on again. A path through one such variable counts
+        three times, through two of them four times. In the example $a$ gets $2 \cdot 1 + 3 \cdot 3
+        = 11$, not 8. With $b = -0.6$ it gets 0.2, where the derivative is 0.4. PyTorch frees the
+        values that a product has kept for it, and raises an error at the second call.
     """
     # The weights, and tokens that come up more than once.
     table = Variable(torch.randn(n_vocab, d_model))

@@ -17,8 +17,8 @@ and a learning rate of 0.01, the first moves by 0.1 in a step, and the second by
 size of a gradient doesn't tell how far a weight should move. AdamW moves both by 0.01.
 
 **In:** parameters of any shape, with their gradients. **Out:** the same parameters, each number
-moved against its gradient by about the learning rate, or less. (After many small gradients, the
-twelfth large one in a row moves it 6.6 times as far.)
+moved by about the learning rate, or less. It moves further if its gradients suddenly grow: when
+large ones follow many tiny ones, the twelfth of them moves it by 6.6 learning rates.
 
 Adam ([Kingma and Ba 2015](https://arxiv.org/abs/1412.6980)) divides each gradient $g_t$ by its
 usual size. It keeps two running means for each number, of the gradient and of its square:
@@ -162,8 +162,9 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
         With $\beta_2 = 0.999$ the mean square jumps from 1 to 11. The mean jumps, too, so some 14
         steps are longer. Then they are shorter: a third of the usual length, and after 1,000 steps
         still less than half. That is why [the loop](../training/loop.py) shortens such gradients
-        before. (In the picture above, the line of $\beta_2 = 0.999$ has a mean square over 100
-        steps so far. It jumps to 105, one step is a little longer, and then they fall to an
+        before. (In the picture above, the large gradient comes when there have been only 100
+        others. So it counts for about a hundredth of the mean square with both $\beta_2$. With
+        0.999 the mean square jumps to 105, one step is a little longer, and then they fall to an
         eighth.)
 
     ??? question "Leave out the two divisions by $1 - \beta^t$. How long is the first step?"

@@ -123,7 +123,8 @@ def example(
 
     Our small Llama was trained *with* the scaling, on 64 positions, with $L = 16$. Even its fastest
     pair is slower there, by 1.7. Llama 3.1 keeps its fast pairs: without the scaling, no angle at
-    position 64 is off by more than 0.06 radians, and at position 8,192 one is off by a whole turn.
+    position 64 is off by more than 0.06 radians. At position 8,192, five pairs are off by about a
+    whole turn, and six more by a third of one or more.
     So what shows at once in the small model can stay hidden in Llama 3.1 until a text is long.
 
     The small model says what happens if you leave out what the weights were trained with. It
@@ -146,7 +147,8 @@ def example(
 
     ??? question "Why do fast pairs keep their frequency?"
         - [ ] They go around so often that their angle doesn't matter.
-            - It does: they tell neighbours apart, and the slow ones can't.
+            - It does: from one position to the next the fastest pair rotates by a radian, the
+              slowest by two millionths. Only fast pairs tell neighbours apart.
         - [x] The model has seen all of their angles, and distances of a few tokens should look the
           same as in training.
             - Yes. In a longer text a fast pair gets to no new angle, so nothing has to be mended.

@@ -213,9 +213,10 @@ def example(
 
     ### What goes wrong
 
-    Training has no cache, and shows no mistake in one. [Two mistakes](mistakes/caches.py) are in
-    published code: a prompt that is read without a mask, and an offset that jumps. To test yours,
-    [read a text in three ways](../../wrongline/cache_tests.py).
+    Training has no cache, and shows no mistake in one. [Three mistakes](mistakes/caches.py) are in
+    published code: a prompt that is read without a mask, an offset that jumps, and a single token
+    that gets no position. To test yours, [read a text in three
+    ways](../../wrongline/cache_tests.py).
 
     ### Exercises
 

@@ -10,10 +10,12 @@ paper:
 ---
 
 [Latent attention](latent_attention.py) caches a short latent $c_j$ for each token. To attend, it
-makes keys and values of it, for every head. While a model writes, that would be done again for the
-whole text with each new token, and the time would be lost that the small cache saves.
+makes keys and values of the latents, for every head. A model that writes would have to do that
+again for its whole text with each new token. In each layer of the paper's model, keys and values of
+128 heads of 128 features from a latent of 512 are $2 \cdot 128 \cdot 128 \cdot 512$, or 16.8
+million, multiplications for each token of the text.
 
-It needn't be done at all. What the key matrix does to each latent can be done to the query instead,
+None of them is needed. What the key matrix does to each latent can be done to the query instead,
 once, because a product of three matrices doesn't depend on the brackets:
 
 $$
@@ -75,7 +77,7 @@ class AbsorbedLatentAttention(LatentAttention):
 
         # Here a key would be made for each latent and each head. Instead the query is changed.
         # The rows of the key matrix belong to the heads, one head after the other: `[heads, d_k,
-        # d_latent]`. A query is multiplied by that of its head: `[n_new, batch_size, heads,
+        # d_latent]`. A query is multiplied by the matrix of its head: `[n_new, batch_size, heads,
         # d_latent]`.
         key_matrix = self.key.linear.weight.unflatten(0, (self.heads, self.d_k))
         absorbed = torch.einsum("ibhd,hdc->ibhc", query, key_matrix)
@@ -121,8 +123,8 @@ def example(
     ### Positions, and the price
 
     Positions have a rotated key of their own because of this step. If the key itself were rotated,
-    $R_{j-i}$ would stand between $Q$ and $W^K$. It differs for each distance, so there would be
-    another absorbed query for each key.
+    the rotation $R_{j-i}$ would stand between $Q$ and $W^K$. It differs for each distance, so every
+    query would have to be absorbed once for each key.
 
     Compared with a cache of keys and values, absorbing costs multiplications. In the paper's model
     a score is a product of 512 + 64 = 576 features in place of 128 + 64 = 192. But each number that

@@ -212,9 +212,10 @@ def example(
 
     ??? question "Use “repeat” for `repeat_interleave`. How do you notice?"
         Not by shapes, and not by training: it is another way to share. Load the weights of a
-        trained model, whose groups are neighbours, and compare outputs. The loss alone can be
-        missed: with two heads of keys for four of queries, the first and the last head keep
-        theirs. With the model below “Measured here” and two seeds, the loss rises from
+        trained model, whose groups are neighbours, and compare outputs. The loss may rise so little
+        that you miss it: with two heads of keys for four of queries, the first and the last head
+        of queries still find their own keys. In the model of “Measured here” (two seeds) it rises
+        from
         [2.21](../../../results/shared_heads.json#tables.shared.two%20heads%20of%20keys%20and%20values.loss)
         to [2.43](../../../results/shared_heads.json#values.turns).
     """

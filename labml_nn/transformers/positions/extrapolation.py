@@ -13,8 +13,8 @@ is measured on windows of up to 512.
 
 **In:** a trained model and a text. **Out:** its loss at each length, and at each position of a
 window. In a longer window fewer characters stand at the beginning, with little to read, so the loss
-could *fall*. It rises where positions or distances come up that the model has never seen, or more
-keys than it has ever had.
+could *fall*. It can rise, too: positions and distances come up that the model has never seen, and
+more keys than it has ever had. Which of the two wins depends on the kind of positions.
 
 [Loss in longer windows than those of training](../../../results/extrapolation.json#figures.lengths)
 
@@ -124,8 +124,8 @@ def losses_by_position(model: nn.Module, tokens: Tensor, max_len: int) -> Tensor
     r"""
     ## The loss at each position
 
-    The mean over all whole windows, `[max_len]`. The first position has nothing to go by, the last
-    one the whole window.
+    The mean over all whole windows, `[max_len]`. The first position predicts from a single
+    character, the last one from the whole window.
     """
     # A mean over positions would hide where a model fails, so there is one for each position.
     # The rest that doesn't fill a window would have other positions.
@@ -192,8 +192,9 @@ def example(
     ### Exercises
 
     ??? question "Which kinds have parameters for positions?"
-        The learned ones, Shaw's (two vectors for each distance) and Transformer-XL's (a projection
-        and two biases). Sines, ALiBi and rotary positions have none.
+        The learned ones, Shaw's (in each layer a vector for each of 33 distances, from −16 to 16)
+        and Transformer-XL's (in each layer a projection and two biases). Sines, ALiBi and rotary
+        positions have none.
 
     ??? question "Is the loss at 512 positions measured on other characters than at 64?"
         No: all of the text is cut into windows in both cases. But with 64, more of the characters
@@ -207,7 +208,8 @@ def example(
         Distances above 63 never came up in training, and their angles are new for all slow pairs.
         Take each longer distance for 63 in pair 3 and the slower ones, and most of the harm is
         undone. In the fast pairs alone, that makes it worse. Of the slow ones, pairs 3 and 4 do
-        nearly all of the harm: those after them have turned by a quarter at most, even at 512.
+        nearly all of the harm: those after them have made about a quarter of a turn at most, even
+        at 512.
     """
     # Four features for each head are two pairs.
     model = make_model("rotary", n_vocab, max_len, d_model=4 * heads, heads=heads, n_layers=2)

@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from functools import partial
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -61,6 +62,18 @@ def test_a_result_that_is_used_twice_passes_on_all_of_its_derivative() -> None:
     # A second call adds to what is there.
     (a * b).backward()
     assert x.grad == 4 + 4 + 3
+
+
+@pytest.mark.parametrize(("value", "derivative", "after_two"), [(3.0, 4, 11), (-0.6, 0.4, 0.2)])
+def test_a_second_call_on_the_same_loss_counts_the_path_through_the_product_three_times(
+    value: float, derivative: float, after_two: float
+) -> None:
+    a, b = Variable(torch.tensor(2.0)), Variable(torch.tensor(value))
+    loss = a * b + a
+    loss.backward()
+    assert a.grad == pytest.approx(derivative)
+    loss.backward()
+    assert a.grad == pytest.approx(after_two)
 
 
 def test_large_logits_do_not_overflow() -> None:

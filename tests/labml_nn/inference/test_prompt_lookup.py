@@ -75,11 +75,16 @@ def test_a_row_is_computed_once() -> None:
 
 
 def test_in_short_pieces_of_a_play_hardly_any_three_letters_came_up_before() -> None:
-    text, found = tiny_shakespeare()[-100_000:], [0] * 4
+    text, found, right = tiny_shakespeare()[-100_000:], [0] * 4, [0] * 4
     for start in range(0, len(text) - 55, 55):
         for end in range(16, 56):
             piece = text[start : start + end]
             longest = max(n for n in range(4) if piece[end - n :] in piece[: end - 1] or not n)
             found[longest] += 1
+            after = text[start + piece.find(piece[end - longest :]) + longest]
+            right[longest] += after == text[start + end]
+    # The more letters are the same, the likelier is what follows.
+    shares = [good / every for good, every in zip(right, found, strict=True)][1:]
+    assert shares == sorted(shares)
     nothing, one, _, three = (count / sum(found) for count in found)
     assert 0.25 < nothing < 0.35 and 0.45 < one < 0.6 and three < 0.07

@@ -73,6 +73,19 @@ def test_each_kind_has_its_parts_in_all_layers_and_takes_long_texts(kind: str) -
     assert made(tokens(MAX_LEN)[:, None]).shape == (MAX_LEN, 1, N_VOCAB)
 
 
+def test_parameters_for_positions_are_those_that_the_page_counts() -> None:
+    def count(kind: str) -> int:
+        return sum(one.numel() for one in model(kind).parameters())
+
+    more = {kind: count(kind) - count("none") for kind in page.KINDS}
+    # 20 positions of 8 features; in two layers 33 distances of 4 features, or a projection and two
+    # biases.
+    assert more == {
+        "sines": 0, "learned": 20 * 8, "Shaw": 2 * 33 * 4, "Transformer-XL": 2 * (8 * 8 + 2 * 8),
+        "ALiBi": 0, "rotary": 0, "none": 0,
+    }  # fmt: skip
+
+
 def test_sizes_reach_the_parts_and_have_defaults() -> None:
     assert list(page.KINDS) == list(PARTS)
     assert model().encoder.layers[0].self_attn.rotary.cos.shape == (MAX_LEN, 2)
