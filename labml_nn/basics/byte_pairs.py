@@ -152,8 +152,9 @@ def example(n_merges: int = 3) -> tuple[list[tuple[str, str]], list[str]]:
     The paper begins with characters. Bytes came with GPT-2: every text in UTF-8 is made of bytes,
     so no character is ever unknown.
 
-    A token is now more than a character. Its loss is that of several characters together, and
-    higher. You can compare losses of different tokenizers only *per character*.
+    A token is now more than a character: 2.11 on the text that the merges were learned from, and
+    1.91 on a later part of the plays. Its loss is that of several characters together, and higher.
+    You can compare losses of different tokenizers only *per character*.
 
     ### Exercises
 

@@ -84,8 +84,9 @@ class Router(nn.Module):
         self.scores = self.linear(x).softmax(dim=-1)
 
         # The largest scores, 0.64 and 0.24, and their experts, 3 and 1. A choice has no gradient.
-        # The scores have one: if expert 3 was more useful than expert 1, the score of 3 rises. An
-        # expert that wasn't chosen learns nothing from this token.
+        # The scores have one: if expert 3 was more useful than expert 1, the score of 3 rises. From
+        # this token, the experts that weren't chosen learn nothing, and neither do their rows of
+        # the router.
         weights, self.chosen = self.scores.topk(self.n_active, dim=-1)
 
         # 0.73 and 0.27. They sum to one, so the result is a weighted mean of what the experts give,

@@ -13,8 +13,9 @@ terms:
 ---
 
 With 16 experts and two for each token, there are only 16 · 15 / 2 = 120 pairs to choose from. And
-what all tokens need, each expert has to learn for itself, since a token may go to any of them. The
-paper changes two things, with as many weights and as much work for a token (but for the router):
+a token may go to any expert, so each of them has to learn what all tokens need: that is the paper's
+argument. It changes two things, with as many weights and as much work for a token (but for the
+router):
 
 | layer | experts | for each token | combinations |
 | --- | ---: | ---: | ---: |

@@ -16,9 +16,9 @@ The way out is to compute them *again*. Keep one number for each query: say that
 3 and 5, then $L = \ln(e^1 + e^3 + e^5) = 5.143$. When a tile comes back in the backward pass with
 the score 3, its weight is $e^{3 - 5.143} = 0.117$, without a look at the other tiles.
 
-Beside queries, keys, values, results and the given mask that is all that is kept, so without the
-mask the memory grows with the length of the text and not with its square. Of 2,048 positions with
-four heads, multi-head attention keeps
+Also kept are the queries, keys, values and results, and the mask that was given. All but the mask
+grow with the length of the text and not with its square. Of 2,048 positions with four heads,
+multi-head attention keeps
 [144.70](../../../results/family_drawings.json#tables.backward.2048.plain) MB for its backward pass,
 and this page [2.13](../../../results/family_drawings.json#tables.backward.2048.tiles) MB.
 

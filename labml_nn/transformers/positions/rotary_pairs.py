@@ -22,17 +22,19 @@ Rotate the first pair of $(1, 2, 3, 4)$ by a quarter turn. With neighbours it is
 result is $(-2, 1, 3, 4)$. With halves it is 1 and 3, and the result is $(-3, 2, 1, 4)$.
 
 If you train a model yourself, it makes no difference: features mean nothing before training. But
-weights that were trained with neighbours and are used with halves give nonsense, and no error: all
-shapes are right, and even the scores of each position with itself are, since query and key are then
-rotated by the same angles.
+weights that were trained with one and are used with the other give wrong scores, though all shapes
+are right. (The scores of each position with itself stay.) A small Llama that was trained with
+halves has a loss of [1.939](../../../results/pretrained.json#tables.llama.all%20right.loss), and
+used with neighbours
+[3.349](../../../results/pretrained.json#tables.llama.neighbours%20as%20pairs,%20not%20halves.loss).
 
 **In:** the weights of a query or key projection, `[d_model, d_model]`. **Out:** the same rows in
 another order, so that the scores are what they were in training.
 
 An order is enough: a score is a sum over features, $\sum_d q_d \, k_d$, and a sum is the same in
-any order, if queries and keys have the same one. So reorder the features of both, once and for all,
-in the layers that make them. Values aren't rotated, and stay as they are. The page leaves out that
-GPT-J and GPT-NeoX rotate only a part of the features.
+any order, if queries and keys have the same one. So reorder the features of both in the layers that
+make them. Values aren't rotated, and stay. The page leaves out that GPT-J and GPT-NeoX rotate only
+a part of the features.
 """
 
 import torch
