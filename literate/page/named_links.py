@@ -11,7 +11,8 @@ Python and PyTorch by the rules of their sites, other projects where the setting
 note is about.
 """
 
-from collections.abc import Mapping
+import builtins
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from literate.page.escaping import literal
@@ -20,6 +21,7 @@ from literate.python import pytorch, standard_library
 from literate.python.meanings import Meanings, Target
 from literate.reading.rows import Row, rows
 from literate.reading.source import Source
+from literate.reading.types_in_notes import types_of
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,19 @@ class NamedLinks:
         r"""
         ### The addresses of all names in its notes
         """
-        return [
-            self.address(row.note.name(span.line, span.content), source, row)
-            for row in rows(source)
-            if row.note
-            for span in row.note.parsed.spans
+        noted = [(row, row.note) for row in rows(source) if row.note]
+        in_code = [
+            self.address(note.name(span.line, span.content), source, row)
+            for row, note in noted
+            for span in note.parsed.spans
             if span.kind == "code"
         ]
+        types = (
+            self.address_of_type(name, source, row)
+            for row, note in noted
+            for name in types_of(note)
+        )
+        return [*in_code, *types]
 
     def address(self, code: str, source: Source, row: Row) -> str:
         r"""
@@ -66,6 +74,17 @@ class NamedLinks:
         # Within a tag `_` marks no emphasis.
         return literal(address).replace("&#95;", "_")
 
+    def address_of_type(self, name: str, source: Source, row: Row) -> str:
+        r"""
+        ### The address of what a type names
+
+        Words are no types, even where a function or a module is called like them.
+        """
+        is_word = name.islower() and "." not in name
+        if is_word and not self._is_class(self._meant(name, source, row)):
+            return ""
+        return self.address(name, source, row)
+
     def words(self, code: str, source: Source, row: Row) -> str:
         r"""
         ### What is shown of a name
@@ -74,6 +93,17 @@ class NamedLinks:
         """
         is_ours = code.startswith(".") and isinstance(self._meant(code, source, row), tuple)
         return code.removeprefix(".") if is_ours else code
+
+    def _is_class(self, meant: Target | str | None) -> bool:
+        r"""
+        Of what others have written, only the names of modules are known to be none.
+        """
+        if isinstance(meant, tuple):
+            path, name = meant
+            known = self.links.pages[path].definitions
+            return any((one.name, one.kind) == (name, "class") for one in known)
+        is_built_in = isinstance(getattr(builtins, meant or "", None), type)
+        return is_built_in or "." in (meant or "")
 
     def _meant(self, code: str, source: Source, row: Row) -> Target | str | None:
         name = code.removeprefix(".")
@@ -100,19 +130,26 @@ class NamesOfPage:
 
         Empty, if it leads nowhere.
         """
-        place = row.lines[0].number, code
-        if place in self._led:
-            return ""
-        address = self._links.address(code, self._source, row)
-        if address:
-            self._led.add(place)
-        return address
+        return self._once(code, row, self._links.address)
+
+    def address_of_type(self, name: str, row: Row) -> str:
+        r"""
+        ### Where a name in a type leads, if the note says it for the first time
+        """
+        return self._once(name, row, self._links.address_of_type)
 
     def words(self, code: str, row: Row) -> str:
         r"""
         ### What is shown of a name
         """
         return self._links.words(code, self._source, row)
+
+    def _once(self, name: str, row: Row, address_of: Callable[[str, Source, Row], str]) -> str:
+        place = row.lines[0].number, name
+        address = "" if place in self._led else address_of(name, self._source, row)
+        if address:
+            self._led.add(place)
+        return address
 
 
 def _by_rule(name: str) -> str | None:

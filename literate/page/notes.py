@@ -34,7 +34,9 @@ from literate.reading.notes import Note, Span, anchors
 from literate.reading.page_source import PageSource
 from literate.reading.pieces import Section, pieces
 from literate.reading.rows import Row
+from literate.reading.text_lines import APART
 from literate.reading.titles import RowNote, Title
+from literate.reading.types_in_notes import types_in
 
 _DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
 _IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
@@ -49,7 +51,7 @@ _ABOVE = 5
 # What Python may look for, such as `__init__`.
 _SPECIAL = re.compile(r"(?<![\w\\])__[a-z]\w*?__(?!\w)")
 # A remark that nobody should read.
-_REMARK = re.compile(r"<!--.*?-->", re.DOTALL)
+_REMARK = re.compile(rf"(?!{APART})<!--.*?-->", re.DOTALL)
 # An anchor of the author's own, when what looks like a tag has been escaped.
 _ANCHOR = re.compile(r'&lt;a id="([A-Za-z][\w.-]*)">&lt;/a>')
 
@@ -215,7 +217,10 @@ class Notes:
     def _span(self, span: Span, row: Row, leads: bool) -> str:
         if span.kind == "code":
             return self._claim(span, row, leads)
-        return {"text": self._text, "fence": self._fence}.get(span.kind, self._formula)(span)
+        if span.kind == "text":
+            has_types = leads and self.names and row.note and row.note.numbers
+            return self._text(span, row if has_types else None)
+        return self._fence(span) if span.kind == "fence" else self._formula(span)
 
     def _formula(self, span: Span) -> str:
         display = span.kind == "display"
@@ -233,9 +238,10 @@ class Notes:
         end = "\n" if span.text.endswith("\n") else ""
         return f"{span.before}{formula}{end}"
 
-    def _text(self, span: Span) -> str:
+    def _text(self, span: Span, row: Row | None) -> str:
         r"""
-        A note is Markdown, not HTML: what looks like a tag shows as what it is.
+        A note is Markdown, not HTML: what looks like a tag shows as what it is. `row` is that of a
+        note whose lists may have types.
         """
         if re.search(r"(?<!\\)\$\$", span.text):
             line = span.line + span.text.count("\n", 0, span.text.index("$$"))
@@ -247,15 +253,29 @@ class Notes:
         written = []
         for before, shown, target in resolved(span, self.path, self.links, self.report):
             if target is None:
-                written += [self._escape(before), shown]
+                written += [self._with_types(before, row), shown]
                 continue
             if target.is_image and shown.startswith(("http:", "https:")):
                 sentence = f"the picture `{shown}` is on another machine; put it into the docs."
                 self.report(span.line + span.text.count("\n", 0, target.start), sentence)
             # The marks between the words and the target stay as they are.
             words = len(before) - (target.start - target.closing)
-            written += [self._escape(before[:words]), before[words:], shown.translate(_IN_ADDRESS)]
+            text = self._with_types(before[:words], row)
+            written += [text, before[words:], shown.translate(_IN_ADDRESS)]
         return "".join(written)
+
+    def _with_types(self, text: str, row: Row | None) -> str:
+        written: list[str] = []
+        end = 0
+        for start, after, name in types_in(text) if row and self.names else ():
+            address = self.names.address_of_type(name, row)
+            # Of a full name, Sphinx shows the end, if there is a tilde before it.
+            is_short = text[start] == "~"
+            shown = visible(literal(name.rpartition(".")[2] if is_short else name))
+            if address or is_short:
+                written += [self._escape(text[end:start]), CODE.linked(shown, address)]
+                end = after
+        return "".join([*written, self._escape(text[end:])])
 
     def _escape(self, text: str) -> str:
         r"""
@@ -263,6 +283,7 @@ class Notes:
         be one by that of the engine: so what would begin one is spelled in another way.
         """
         escaped = _REMARK.sub("", text).replace("&", "&amp;").replace("<", "&lt;")
+        escaped = escaped.replace(APART.replace("<", "&lt;"), APART)
         escaped = re.sub(r"\\?`", "&#96;", escaped).replace("~~~", "&#126;~~")
         escaped = escaped.replace("](", "]&#40;")
         # Around two powers, Python-Markdown 3.11 loses letters.

@@ -30,12 +30,23 @@ from literate.reading.restructured import (
     LISTED,
     RULE,
     blocks,
+    described,
     end_of_fence,
+    item,
     levelled,
     listed,
+    place,
 )
 from literate.reading.substitutions import substituted
-from literate.reading.text_lines import Item, TextLine, apart, body, dedented, indented
+from literate.reading.text_lines import (
+    Item,
+    TextLine,
+    apart,
+    between_lists,
+    body,
+    dedented,
+    indented,
+)
 
 # What the names of sections say about their entries: names of arguments or attributes, results,
 # errors, other names, or text.
@@ -217,27 +228,53 @@ def _sections(lines: Sequence[TextLine], style: str) -> list[TextLine]:
     if not _has_sections_of_numpy(lines):
         looked_for -= {"numpy"}
     at = 0
+    above_is_object = False
     while at < len(lines):
         end = end_of_fence(lines, at)
         if end > at:
             prose += lines[at:end]
             at = end
             continue
-        section, after = _section(lines, at, looked_for)
+        found = described(lines, at)
+        if found:
+            # Its fields are its own.
+            head, inside, after = found
+            said = _sections(inside, style)
+            section = indented(item(head, lines[at].at, said), place(lines, at))
+        else:
+            section, after = _section(lines, at, looked_for)
         if after == at:
             prose.append(lines[at])
             at += 1
             continue
-        for block in (blocks(prose), section):
-            apart(made, block)
-            made += block
+        between = blocks(prose)
+        _put_below(made, between)
+        if found and above_is_object and all(line.is_blank for line in between):
+            # An item of the same list.
+            apart(made, section)
+            made += section
+        else:
+            _put_below(made, section)
+        above_is_object = found is not None
         prose = []
         if after < len(lines) and not lines[after].is_blank:
             made.append(TextLine("", lines[after].at))
         at = after
-    rest = blocks(prose)
-    apart(made, rest)
-    return made + rest
+    _put_below(made, blocks(prose))
+    return made
+
+
+def _put_below(made: list[TextLine], block: Sequence[TextLine]) -> None:
+    r"""
+    What is said below a section is no item of its list, even if it begins with one.
+    """
+    first = next((line for line in block if not line.is_blank), None)
+    above = next((line for line in reversed(made) if not line.is_blank and not line.indent), None)
+    if first and above and not first.indent and all(LISTED.match(x.text) for x in (first, above)):
+        between_lists(made, block)
+    else:
+        apart(made, block)
+    made += block
 
 
 def _section(

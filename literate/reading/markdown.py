@@ -26,6 +26,8 @@ from markdown_it.rules_inline import StateInline, autolink, backtick, escape, im
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
+from literate.reading.text_lines import APART
+
 # The keys of what is noted about a token: its place in the text of its paragraph, the target of a
 # link, and whether a block of code ends with its mark.
 PLACE, TARGET, CLOSED = "place", "target", "closed"
@@ -154,6 +156,7 @@ def _parser() -> MarkdownIt:
     blocks.before("code", "environment", _environment, {"alt": between})
     blocks.before("code", "fenced", _fenced_code, {"alt": between})
     blocks.before("code", "details", _details, {"alt": between})
+    blocks.before("code", "apart", _apart)
     blocks.at("code", _indented_code)
     blocks.at("lheading", _underlined)
     blocks.at("heading", _heading, {"alt": between[:3]})
@@ -334,6 +337,18 @@ def _details(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     state.blkIndent, state.parentType, state.lineMax = indent, above, end_above
     state.push("details_close", "details", -1)
     state.line = last
+    return True
+
+
+def _apart(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    r"""
+    A remark without a word, with which a list ends.
+    """
+    if _line(state, first) != APART or state.sCount[first] != state.blkIndent:
+        return False
+    if not silent:
+        state.push("apart", "", 0)
+        state.line = first + 1
     return True
 
 

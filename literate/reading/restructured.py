@@ -22,7 +22,15 @@ from string import ascii_lowercase, ascii_uppercase
 from literate.reading.definitions import options, terms
 from literate.reading.drawn_tables import end_of_table, set_table
 from literate.reading.inline_marks import escaped, inline
-from literate.reading.text_lines import Item, TextLine, apart, body, dedented, indented
+from literate.reading.text_lines import (
+    Item,
+    TextLine,
+    apart,
+    between_lists,
+    body,
+    dedented,
+    indented,
+)
 
 # What a rule makes of the lines from one on, and the line behind the last that it took.
 _Made = tuple[list[TextLine], int] | None
@@ -85,8 +93,11 @@ def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
     made: list[TextLine] = []
     prose: list[TextLine] = []
     at = 0
+    # The rule that has made the list with which the lines end, if one has.
+    listing: object = None
     while at < len(lines):
-        taken = next(filter(None, (rule(lines, at) for rule in _RULES)), None)
+        attempts = ((rule, rule(lines, at)) for rule in _RULES)
+        rule, taken = next((one for one in attempts if one[1]), (None, None))
         if taken is None:
             taken = _literal(lines, at)
             # What announces code goes on with the text above it.
@@ -97,17 +108,40 @@ def blocks(lines: Sequence[TextLine]) -> list[TextLine]:
         block, after = taken
         if block and FENCE.match(block[0].text):
             prose = _announcing(prose)
-        made += _prose(prose)
+        listing = _joined(made, _prose(prose), listing, _prose)
+        listing = _joined(made, block, listing, rule)
         prose = []
-        apart(made, block)
-        made += block
         # What follows a block directly is a paragraph of its own.
         if block and after < len(lines) and not lines[after].is_blank:
             made.append(TextLine("", lines[after].at))
         if block and LISTED.match(block[0].text) and not block[0].indent:
             _move_to_margin(lines, after, lines[at].indent)
         at = after
-    return made + _prose(prose)
+    _joined(made, _prose(prose), listing, _prose)
+    return made
+
+
+def _joined(
+    made: list[TextLine], below: Sequence[TextLine], listing: object, rule: object
+) -> object:
+    r"""
+    Lines put below others. With a list there goes on only what the same rule has made.
+    """
+    filled = [line for line in below if not line.is_blank]
+    if not filled:
+        made += below
+        return listing
+    if listing not in (None, rule) and _is_in_list(filled[0]):
+        between_lists(made, below)
+    elif rule is not _prose:
+        apart(made, below)
+    made += below
+    last = next((line for line in reversed(filled) if not line.indent), filled[0])
+    return rule if _is_in_list(last) else None
+
+
+def _is_in_list(line: TextLine) -> bool:
+    return LISTED.match(line.text) is not None and not line.indent
 
 
 def _move_to_margin(lines: list[TextLine], at: int, indent: int) -> None:
@@ -164,26 +198,34 @@ def listed(items: Iterable[Item]) -> list[TextLine]:
     ## Items as a list
     """
     made: list[TextLine] = []
-    for item in items:
-        said = blocks(item.said)
-        if not said:
-            made.append(TextLine(f"* {item.head}", item.at))
-            continue
-        first, *rest = said
-        is_fence = FENCE.match(first.text)
-        if not item.head and not is_fence:
-            made.append(TextLine(f"* {first.text.strip()}", first.at))
-        elif first.at == item.at and not is_fence:
-            made.append(TextLine(f"* {item.head}: {first.text.strip()}", item.at))
-        else:
-            made.append(TextLine(f"* {item.head}:", item.at))
-            if not _is_paragraph(first):
-                made.append(TextLine("", first.at))
-            rest = said
-        made += indented(rest, "    ")
-        # Between two items of which one has several paragraphs, there is an empty line.
-        if any(line.is_blank for line in rest):
-            made.append(TextLine("", made[-1].at))
+    for one in items:
+        made += item(one.head, one.at, blocks(one.said))
+    return made
+
+
+def item(head: str, at: int, said: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    ## An item of a list
+
+    What is `said` of it is Markdown.
+    """
+    if not said:
+        return [TextLine(f"* {head}", at)]
+    first, *rest = said
+    is_fence = FENCE.match(first.text)
+    if not head and not is_fence:
+        made = [TextLine(f"* {first.text.strip()}", first.at)]
+    elif first.at == at and not is_fence:
+        made = [TextLine(f"* {head}: {first.text.strip()}", at)]
+    else:
+        made = [TextLine(f"* {head}:", at)]
+        if not _is_paragraph(first):
+            made.append(TextLine("", first.at))
+        rest = [*said]
+    made += indented(rest, "    ")
+    # Between two items of which one has several paragraphs, there is an empty line.
+    if any(line.is_blank for line in rest):
+        made.append(TextLine("", made[-1].at))
     return made
 
 
@@ -191,10 +233,11 @@ def _is_paragraph(line: TextLine) -> bool:
     return not re.match(r"\s*(?:[-*+]\s|\d+[.)]\s|```|~~~|\$\$|!!!|\||>)", line.text)
 
 
-def _place(lines: Sequence[TextLine], at: int) -> str:
+def place(lines: Sequence[TextLine], at: int) -> str:
     r"""
-    The blanks before a block: it is inside an item of a list above, where the words of the item
-    begin, or inside none.
+    ## The blanks before a block
+
+    It is inside an item of a list above, where the words of the item begin, or inside none.
     """
     indent = lines[at].indent
     for above in reversed(lines[:at]):
@@ -276,7 +319,7 @@ def _session(lines: Sequence[TextLine], at: int) -> _Made:
         if after > end and not _ANSWERED.match(lines[after].text.lstrip()):
             break
         end = after + 1
-    return indented(fenced(dedented(lines[at:end]), "pycon"), _place(lines, at)), end
+    return indented(fenced(dedented(lines[at:end]), "pycon"), place(lines, at)), end
 
 
 def _directive(lines: Sequence[TextLine], at: int) -> _Made:
@@ -288,12 +331,10 @@ def _directive(lines: Sequence[TextLine], at: int) -> _Made:
     domain, _, name = match["name"].lower().rpartition(":")
     said = (match["said"] or "").strip()
     first = [TextLine(said, lines[at].at)] if said else []
-    if name in _OBJECTS and domain in ("", "py") and said:
-        return indented(_object(said, lines[at].at, inside), _place(lines, at)), end
     while inside and _OPTION.match(inside[0].text):
         inside = inside[1:]
     inside = inside[next((i for i, line in enumerate(inside) if not line.is_blank), 0) :]
-    blanks = _place(lines, at)
+    blanks = place(lines, at)
     if name == "math":
         made = _formula([*first, *inside])
     elif name in _CODES:
@@ -321,11 +362,19 @@ def _directive(lines: Sequence[TextLine], at: int) -> _Made:
     return indented(made, blanks), end
 
 
-def _object(said: str, at: int, inside: Sequence[TextLine]) -> list[TextLine]:
+def described(lines: Sequence[TextLine], at: int) -> tuple[str, list[TextLine], int] | None:
     r"""
-    What something is that Sphinx would list, as a term: its name or how it is called, with its type
-    and its value, and the text about it.
+    ## What a directive describes that Sphinx would list
+
+    Its name or how it is called, with its type and its value; the text about it; and the line
+    behind that. None, where a line begins nothing of the sort.
     """
+    match = _DIRECTIVE.match(lines[at].text)
+    domain, _, name = match["name"].lower().rpartition(":") if match else ("", "", "")
+    said = ((match and match["said"]) or "").strip()
+    if name not in _OBJECTS or domain not in ("", "py") or not said:
+        return None
+    inside, end = body(lines, at + 1, lines[at].indent)
     about: list[str] = []
     while inside and _OPTION.match(inside[0].text):
         _, option, value = inside[0].text.strip().split(":", 2)
@@ -333,7 +382,15 @@ def _object(said: str, at: int, inside: Sequence[TextLine]) -> list[TextLine]:
         inside = inside[1:]
     code = f"`` {said} ``" if "`" in said else f"`{said}`"
     kinds = f" ({', '.join(about)})" if about else ""
-    return listed([Item(f"**{code}**{kinds}", at, [*body(inside, 0, -1)[0]])])
+    return f"**{code}**{kinds}", body(inside, 0, -1)[0], end
+
+
+def _object(lines: Sequence[TextLine], at: int) -> _Made:
+    found = described(lines, at)
+    if found is None:
+        return None
+    head, inside, end = found
+    return indented(listed([Item(head, lines[at].at, inside)]), place(lines, at)), end
 
 
 def _list(lines: Sequence[TextLine], at: int) -> _Made:
@@ -344,7 +401,7 @@ def _list(lines: Sequence[TextLine], at: int) -> _Made:
     if above is None or above is lines[at - 1] or not LISTED.match(lines[at].text):
         return None
     is_announced = above.text.rstrip().endswith(":") and not LISTED.match(above.text)
-    if not is_announced or lines[at].indent < above.indent + 4 or _place(lines, at):
+    if not is_announced or lines[at].indent < above.indent + 4 or place(lines, at):
         return None
     inside, end = body(lines, at, above.indent)
     return indented(blocks(inside), " " * above.indent), end
@@ -369,7 +426,7 @@ def _lettered(lines: Sequence[TextLine], at: int) -> _Made:
         inside, end = body(lines, here + 1, lines[here].indent)
         opening = TextLine(lines[here].text.strip(), lines[here].at)
         items.append(Item("", opening.at, [opening, *inside]))
-    return (indented(listed(items), _place(lines, at)), end) if len(items) > 1 else None
+    return (indented(listed(items), place(lines, at)), end) if len(items) > 1 else None
 
 
 def _fields(lines: Sequence[TextLine], at: int) -> _Made:
@@ -397,7 +454,7 @@ def _fields(lines: Sequence[TextLine], at: int) -> _Made:
     has_more = len(items) > 1 or any(len(item.said) > 1 for item in items)
     if not is_paragraph or (items and not has_more):
         return None
-    return indented(listed(items), _place(lines, at)), end
+    return indented(listed(items), place(lines, at)), end
 
 
 def _formula(lines: Sequence[TextLine]) -> list[TextLine]:
@@ -430,7 +487,7 @@ def _citation(lines: Sequence[TextLine], at: int) -> _Made:
         return None
     inside, end = body(lines, at + 1, lines[at].indent)
     opening = TextLine(f"[{match['mark']}] {match['said']}", lines[at].at)
-    return indented(blocks([opening, *inside]), _place(lines, at)), end
+    return indented(blocks([opening, *inside]), place(lines, at)), end
 
 
 def _target(lines: Sequence[TextLine], at: int) -> _Made:
@@ -449,19 +506,31 @@ def _table(lines: Sequence[TextLine], at: int) -> _Made:
     if end == at:
         return None
     drawn = dedented(lines[at:end])
-    return indented(set_table(drawn) or fenced(drawn, ""), _place(lines, at)), end
+    return indented(set_table(drawn) or fenced(drawn, ""), place(lines, at)), end
 
 
-def _unmarked(lines: Sequence[TextLine], at: int) -> _Made:
+def _options(lines: Sequence[TextLine], at: int) -> _Made:
+    return _unmarked(options, lines, at)
+
+
+def _terms(lines: Sequence[TextLine], at: int) -> _Made:
+    return _unmarked(terms, lines, at)
+
+
+def _unmarked(
+    read: Callable[[Sequence[TextLine], int], tuple[list[Item], int] | None],
+    lines: Sequence[TextLine],
+    at: int,
+) -> _Made:
     r"""
-    Lists of terms and of options. What is indented further than its place is code in Markdown.
+    A list without marks. What is indented further than its place is code in Markdown.
     """
-    blanks = _place(lines, at)
+    blanks = place(lines, at)
     is_below = at > 0 and not lines[at - 1].is_blank
     is_code = lines[at].indent >= len(blanks) + 4 and not is_below
     if lines[at].is_blank or is_code:
         return None
-    found = options(lines, at) or terms(lines, at)
+    found = read(lines, at)
     return (indented(listed(found[0]), blanks), found[1]) if found else None
 
 
@@ -483,7 +552,7 @@ def _literal(lines: Sequence[TextLine], at: int) -> _Made:
     if not lines[at + 1].is_blank and (item or _ENTRY.match(text)):
         return None
     first = next(i for i in range(at + 1, end) if not lines[i].is_blank)
-    return indented(fenced(inside, _language(inside)), _place(lines, first)), end
+    return indented(fenced(inside, _language(inside)), place(lines, first)), end
 
 
 def _announced(line: TextLine) -> list[TextLine]:
@@ -602,6 +671,7 @@ def _title(lines: Sequence[TextLine], at: int) -> _Made:
 _RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (
     _fence,
     _session,
+    _object,
     _directive,
     _list,
     _lettered,
@@ -611,5 +681,6 @@ _RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (
     _table,
     _line_block,
     _title,
-    _unmarked,
+    _options,
+    _terms,
 )

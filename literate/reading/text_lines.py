@@ -11,6 +11,9 @@ line carries the number that it has in the docstring, however far it is moved.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+# A remark without a word: nobody sees it, and it ends a list.
+APART = "<!-- -->"
+
 
 class TextLine(NamedTuple):
     r"""
@@ -81,6 +84,18 @@ def indented(lines: Iterable[TextLine], blanks: str) -> list[TextLine]:
     ## Lines with more indentation
     """
     return [TextLine(blanks + line.text if line.text.strip() else "", line.at) for line in lines]
+
+
+def between_lists(above: list[TextLine], below: Sequence[TextLine]) -> None:
+    r"""
+    ## Two lists, one below the other
+
+    Markdown would read them as one, if nothing stands between them.
+    """
+    if above and below:
+        apart(above, [TextLine(APART, below[0].at)])
+        above.append(TextLine(APART, below[0].at))
+        apart(above, below)
 
 
 def apart(above: list[TextLine], below: Sequence[TextLine]) -> None:

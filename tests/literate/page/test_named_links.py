@@ -156,6 +156,70 @@ def test_a_role_leads_to_the_name_that_it_gives() -> None:
     ]
 
 
+TYPES = '''"""# Types"""
+import numpy as np
+from pkg.cards import Hand, sort
+
+
+class My_hand(Hand):
+    def take(self, card, other):
+        """
+        :param card: one
+        :type card: ~pkg.cards.Hand or str, 'Hand'
+        :param My_hand other: that
+        :rtype: Hand
+        :raises ValueError: if
+        """
+
+
+def deal(a, b):
+    """
+    Args:
+        a (list[My_hand], optional): that
+        b (a sort of ~np.ndarray, deal or ~no.Name): those
+
+    Returns:
+        Hand: it
+    """
+
+
+def draw(a, b):
+    """
+    Parameters
+    ----------
+    a : Hand
+    b : np.sort
+
+    Returns
+    -------
+    Hand : My_hand
+    """
+'''
+
+
+def test_a_type_is_a_link_where_it_means_one_thing() -> None:
+    sources = {path: parse(text, path) for path, text in ROLES.items()}
+    sources["pkg/roles.py"] = parse(TYPES, "pkg/roles.py")
+    with Formulas(KATEX) as formulas:
+        known = context(Links(sources, URIS, ROOT, "docs"), formulas, documented=OTHERS)
+        made = page(sources["pkg/roles.py"], known)
+    shown = rendered(re.sub(r'<div class="code">.*?</pre>', "", made.markdown, flags=re.DOTALL))
+    links = [one for one in shown.all.iterfind(".//li//em//a")]
+    assert [("".join(one.itertext()), one.get("href")) for one in links] == [
+        ("Hand", "../cards/#Hand"),
+        ("My_hand", "#My_hand"),
+        ("Hand", "../cards/#Hand"),
+        ("ValueError", f"{PYTHON}exceptions.html#ValueError"),
+        ("My_hand", "#My_hand"),
+        ("ndarray", "https://n.org/a_b.html#numpy.ndarray"),
+        ("Hand", "../cards/#Hand"),
+        ("Hand", "../cards/#Hand"),
+        ("np.sort", "https://n.org/sort"),
+        ("My_hand", "#My_hand"),
+    ]
+    assert "b (a sort of ndarray, deal or Name): those" in shown.text()
+
+
 def test_a_page_that_was_kept_follows_a_name_that_a_package_hands_on(tmp_path: Path) -> None:
     files = {
         "pyproject.toml": f'[tool.literate]\nsources = {{ pkg = "" }}\nkatex = "{KATEX}"\n'
