@@ -47,6 +47,7 @@ from literate.python.references import on_demand as network_on_demand
 from literate.python.seen import Seen
 from literate.python.statements import module_name
 from literate.reading import lessons, oracles
+from literate.reading.labels import unlabelled
 from literate.reading.on_demand import OnDemand
 from literate.reading.python_files import placed, python_files
 from literate.reading.source import Source, read, unread
@@ -423,6 +424,7 @@ def problems(
     names = names_in_notes.together(has, root)
     modules = modules_on_demand(site.sources)
     rules = KeptPages(None)
+    yield from unlabelled(chosen, site.sources)
     with Formulas(katex.folder(site.settings)) as formulas:
         around = context(site.links, formulas, measured, changes, all_steps, unmeasured)
         for source in chosen:
@@ -464,6 +466,7 @@ def of_all(site: Site) -> Iterator[Problem]:
     reasons that no lesson needs.
     """
     yield from site.conflicts
+    yield from unlabelled(site.sources.values(), site.sources)
     yield from lessons.called_the_same(site.sources.values(), lessons.of_project(site.settings))
     yield from exercises.left_over(site.settings, site.sources)
     yield from looks.left_over(site.settings, site.sources)

@@ -132,7 +132,7 @@ class Names:
         ### What is surely meant
 
         `among` are the names in the code of a file, and `own` those that it gives to something.
-        Nothing, where a dotted name begins with what isn't in it, for a plural or one of a plural,
+        Nothing, where a dotted name begins with what isn't in it, for a plural or one of many,
         and where no name is that near: with something put before it, or another word in it, a name
         is another one. So is one with other underscores, if the near one is somebody else's.
         """
@@ -140,8 +140,11 @@ class Names:
         start, dot, last = name.rpartition(".")
         single = _joined(last).removesuffix("s") if last.endswith("s") else None
         lower = {_joined(one) for one in among}
-        # “dim1” is one of “dims”, too.
-        is_plural = single in lower or f"{_joined(last).rstrip('0123456789')}s" in lower
+        # “dim1” is one of “dims”, too, and “param1” a “param”.
+        stem = _joined(last).rstrip("0123456789")
+        is_plural = (
+            single in lower or f"{stem}s" in lower or (stem != _joined(last) and stem in lower)
+        )
         if last in self.known or is_plural or (dot and root not in among | {"self", "cls"}):
             return ""
         near = _near(last, [one for one in among if not one.endswith(last)], SURE)

@@ -26,12 +26,14 @@ from typing import NamedTuple
 from literate.reading.fields import FIELDS, TYPES, mended
 from literate.reading.inline_marks import emphasised, inline, without_stray
 from literate.reading.nested import nested
+from literate.reading.notes import is_code
 from literate.reading.restructured import (
     LISTED,
     RULE,
     blocks,
     described,
     end_of_fence,
+    fenced,
     item,
     levelled,
     listed,
@@ -99,6 +101,7 @@ _SIGNS = re.compile(
     r"|^\s*([-=~^\"*+#])\1{2,}\s*$|^\s*\+[-=]+\+|^\s{0,3}[A-Z]\w*(?: \w+)?[ \t]*:[ \t]*$"
     r"|:[ \t]*\n(?:[ \t]*\n)?[ \t]*(?:[-*+]|\d+[.)])[ \t]|^\s*\|[ \t][^|\n]+$|``\\ |\\ ``"
     r"|^ *={2,}(?: +={2,})+ *$|^\s*--?\w[^\n]*? {2,}\S|(?:\A|\n[ \t]*\n)( *)\S[^\n]*[^\s:]\n\2 +\S"
+    r"|^ *(?:async )?(?:class|def|for|if|try|while|with)\b.*:[ \t]*\n +\S"
     r"|^\s*#\.\s|^\s*\(?[AaIi][.)] +\S|(?<!\]\()(?<![\w<\"'=/])https?://"
 )
 
@@ -177,6 +180,8 @@ def _without_remarks(lines: Sequence[TextLine], remarks: Set[int]) -> list[TextL
             above = at and not lines[at - 1].is_blank
             after = lines[at + 1].text if at and at + 1 < len(lines) else ""
             below = _REMARK.match(after) or _CODE.match(after)
+            # Below the first line, a title is no sentence.
+            below = below or at and lines[at].text.endswith(".")
             if above or below or lines[at].at in remarks:
                 made[at] = TextLine(_REMARK.sub(r"\1\\# ", lines[at].text), lines[at].at)
         at = max(end, at + 1)
@@ -336,17 +341,17 @@ def _numpy(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[TextL
     if not inside:
         return _titled(title)
     if kind == "text":
-        return [*_titled(title), *blocks(inside)]
+        return [*_titled(title), *_text(inside)]
     if kind == "others":
         return [*_titled(title), *_others(inside)]
     items: list[Item] = []
     for head, said in _entries(inside):
         match = _TYPED.fullmatch(head.text.strip())
         about = (match["type"] or "").strip() if match else ""
-        if kind == "names" and match:
+        if kind == "names" and match and match["names"] != "None":
             shown = _names(match["names"]) + (f" ({emphasised(about)})" if about else "")
         elif kind == "names":
-            # Not a name: what stands there is text.
+            # Not a name, or that there is none: what stands there is text.
             return [*_titled(title), *blocks(inside)]
         elif about and match:
             shown = f"{emphasised(match['names'])} ({emphasised(about)})"
@@ -357,6 +362,15 @@ def _numpy(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[TextL
     if is_prose and not all(_TYPED.fullmatch(line.text.strip()) for line in _heads(inside)):
         return [*_titled(title), *blocks(inside)]
     return [*_titled(title), *listed(items)]
+
+
+def _text(inside: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    Text, or an example that is nothing but code.
+    """
+    inside = _stripped(inside)
+    is_example = is_code("\n".join(line.text for line in inside))
+    return fenced(inside, "python") if is_example else blocks(inside)
 
 
 def _others(inside: Sequence[TextLine]) -> list[TextLine]:
@@ -408,6 +422,8 @@ def _entries(inside: Sequence[TextLine]) -> Iterator[tuple[TextLine, list[TextLi
 def _google(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[TextLine]:
     forms = {"names": _NAMED, "errors": _NAMED, "results": _RESULT}
     form = forms.get(kind)
+    if kind == "text":
+        return [*_titled(title), *_text(inside)]
     first = next(iter(_heads(inside)), None)
     if form is None or first is None or not form.match(first.text.strip()):
         return [*_titled(title), *blocks(inside)]

@@ -186,6 +186,20 @@ def names_of_roles(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
                 yield text.count("\n", 0, match.start()), name
 
 
+def labels_named(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
+    r"""
+    ## The labels that references name
+
+    With the number of the text, from 0. Not those of another project.
+    """
+    text = without_stray("\n".join(texts))
+    for match in _INLINE.finditer(text):
+        if match["role"] and _role_of(match) in ("numref", "ref"):
+            label = _words_and_target(match["said"])[1]
+            if ":" not in label and not match["role"].startswith("external"):
+                yield text.count("\n", 0, match.start()), " ".join(label.split())
+
+
 def misspelt_roles(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
     r"""
     ## Roles that Sphinx doesn't know

@@ -213,7 +213,7 @@ def _parsed(note: Note) -> Parsed:
     A comment that is nothing but code, put out of use, is one block of code.
     """
     text = "\n".join(note.texts)
-    if note.kind == "comment" and _is_code(text):
+    if note.kind == "comment" and is_code(text):
         stream = [Token("code_block", "code", 0, map=[0, len(note.texts)], content=text)]
     else:
         stream = tokens(text)
@@ -398,9 +398,11 @@ def _words_inside(tokens: Iterable[Token]) -> Iterator[Words]:
             yield Words(token.content, token.type in ("formula", "formula_display"))
 
 
-def _is_code(text: str) -> bool:
+def is_code(text: str) -> bool:
     r"""
-    Whether a comment is statements that do something, and not words that happen to be Python.
+    ## Is a text code?
+
+    It is if it is statements that do something, and not words that happen to be Python.
     """
     if not re.search(r"[=(]", text):
         return False
@@ -425,7 +427,8 @@ def _statements(text: str) -> list[ast.stmt]:
 
 def _does_something(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr):
-        return isinstance(statement.value, ast.Call)
+        value = statement.value
+        return isinstance(value.value if isinstance(value, ast.Await) else value, ast.Call)
     return not isinstance(statement, ast.AnnAssign)
 
 

@@ -22,6 +22,7 @@ from string import ascii_lowercase, ascii_uppercase
 from literate.reading.definitions import options, terms
 from literate.reading.drawn_tables import end_of_table, set_table
 from literate.reading.inline_marks import escaped, inline
+from literate.reading.notes import is_code
 from literate.reading.text_lines import (
     Item,
     TextLine,
@@ -55,6 +56,7 @@ _LETTERED = re.compile(r"\s*(?P<open>\(?)(?P<count>[A-Za-z]|[ivx]+|[IVX]+)(?P<en
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii".split()
 _SERIES = (ascii_lowercase, ascii_uppercase, _ROMAN, [number.upper() for number in _ROMAN])
 _REMARK = re.compile(r"\s*# ")
+_STATEMENT = re.compile(r"\s*(?:async )?(?:class|def|for|if|try|while|with)\b.*:\s*$")
 _BARRED = re.compile(r"\s*\|(?:\s+[^|]+)?")
 _ANSWERED = re.compile(r">>>(\s|$)")
 # An argument and what is said of it, in a list that is not known as one.
@@ -668,6 +670,19 @@ def _title(lines: Sequence[TextLine], at: int) -> _Made:
     return [TextLine(f"{'#' * level} {inline(text)}", lines[title].at)], below + 1
 
 
+def _statement(lines: Sequence[TextLine], at: int) -> _Made:
+    r"""
+    A paragraph that is a statement of Python with others inside, whose author has marked no code.
+    """
+    if not _STATEMENT.match(lines[at].text) or at and not lines[at - 1].is_blank:
+        return None
+    inside, end = body(lines, at + 1, lines[at].indent)
+    written = dedented(lines[at:end])
+    if not inside or not is_code("\n".join(line.text for line in written)):
+        return None
+    return indented(fenced(written, "python"), place(lines, at)), end
+
+
 _RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (
     _fence,
     _session,
@@ -681,6 +696,7 @@ _RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (
     _table,
     _line_block,
     _title,
+    _statement,
     _options,
     _terms,
 )

@@ -197,6 +197,7 @@ class GPT:
         # One of `partial_args`; what is not `np.logspace`; a function of another library.
         ("partial_arg", ""),
         ("partial_arg1", ""),
+        ("result_callback2", ""),
         ("partialarg", ""),
         ("log_space", ""),
         ("parse_set_header", ""),

@@ -1,0 +1,65 @@
+r"""
+---
+title: Labels
+summary: A reference of Sphinx leads to a label, and some lead to none.
+---
+
+`` :ref:`rules` `` in a docstring leads to a place that says `.. _rules:`. Most labels stand in the
+documents of a project that Sphinx reads, and those are no part of this site. Then the words of the
+reference stay words, and the author is told: of all such references together, or of one alone, if a
+note has a label that is nearly the same.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+
+from literate.problems import Problem
+from literate.reading.inline_marks import labels_named
+from literate.reading.restructured import targets
+from literate.reading.source import Docstring, Source
+from literate.reading.text_lines import TextLine
+
+UNLABELLED = "references lead nowhere, because no note has their label"
+# How near a label must be to be the one that is meant.
+NEAR = 0.85
+# Sphinx has these itself.
+_OF_SPHINX = {"genindex", "modindex", "search"}
+
+
+def unlabelled(chosen: Iterable[Source], sources: Mapping[str, Source]) -> Iterator[Problem]:
+    r"""
+    ## References of the chosen sources without a label
+
+    The others are looked into for labels, if there is a reference.
+    """
+    references = [
+        (source.path, docstring.first + at, label)
+        for source in chosen
+        if "ref:`" in source.text
+        for docstring in _docstrings(source)
+        for at, label in labels_named(docstring.shown.split("\n"))
+    ]
+    known = _labels(sources.values()) if references else set()
+    for path, line, label in references:
+        if label.lower() in known:
+            continue
+        near = next(iter(get_close_matches(label.lower(), sorted(known), 1, NEAR)), "")
+        hint = f"; is “{near}” meant?" if near else ", so its words are no link."
+        sentence = f"the reference names the label “{label}”, which no note has{hint}"
+        yield Problem(path, line, sentence, "" if near else UNLABELLED)
+
+
+def _labels(sources: Iterable[Source]) -> set[str]:
+    known = set(_OF_SPHINX)
+    for source in sources:
+        for docstring in _docstrings(source) if ".. _" in source.text else ():
+            lines = [TextLine(text, at) for at, text in enumerate(docstring.shown.split("\n"))]
+            known |= {label for label, address in targets(lines) if label and not address}
+    return known
+
+
+def _docstrings(source: Source) -> Iterator[Docstring]:
+    if source.style == "markdown" or source.unread:
+        return
+    documented = [source.docstring, *(one.docstring for one in source.definitions)]
+    yield from filter(None, [*documented, *source.of_attributes.values()])
