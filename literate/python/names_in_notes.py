@@ -45,6 +45,7 @@ _OPTION = re.compile(r"--[a-z][\w-]*")
 SURE = 0.9
 # And how near a word in it.
 WORD = 0.7
+_INDEX = re.compile(r"[a-z]|\d+")
 # What is told of the name that something had before.
 _FORMER = re.compile(
     r"\b(?:renamed from|former|formerly|previously|used to be|was called|was named|deprecated"
@@ -459,7 +460,8 @@ def _has_the_same_words(one: str, other: str) -> bool:
     """
     words, others = one.split("_"), other.split("_")
     if len(words) != len(others):
-        return True
+        # One of many has a letter or a number more, as “fn_1_kwargs”.
+        return not any(_INDEX.fullmatch(word) for word in {*words} - {*others})
     pairs = zip(words, others, strict=True)
     return all(difflib.SequenceMatcher(None, *pair).ratio() >= WORD for pair in pairs)
 

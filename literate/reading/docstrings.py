@@ -468,6 +468,25 @@ def _is_field(line: TextLine) -> bool:
     return match is not None and match["kind"] in FIELDS and not is_option
 
 
+def joined_types(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    r"""
+    ## Lines that say the type of an argument
+
+    Each with the line of the argument, which the type has joined. Lines are numbered from 0.
+    """
+    lines = [TextLine(text, at) for at, text in enumerate(texts)]
+    fields = [(at, match) for at, text in enumerate(texts) if (match := _FIELD.match(text))]
+    items = {
+        (FIELDS[match["kind"]], _name_and_type(match["of"])[0]): at
+        for at, match in reversed(fields)
+        if match["kind"] in FIELDS and match["kind"] not in TYPES
+    }
+    for at, match in fields:
+        item_at = items.get((FIELDS.get(match["kind"], ""), match["of"].strip()))
+        if match["kind"] in TYPES and item_at is not None:
+            yield from ((line, item_at) for line in range(at, _said(lines, at)[1]))
+
+
 class _Field(NamedTuple):
     kind: str
     of: str

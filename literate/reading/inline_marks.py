@@ -39,7 +39,7 @@ _INLINE = re.compile(
     r"|`[^`]*`"
     r"|(?:(?<=\S)\\ )?\[(?P<cited>\w[\w.-]*|[#*])\]_(?!\w)"
     # What Markdown or HTML says of an address is left as it is: a link with all its words.
-    r"|\[[^\[\]`]++\]\((?:[^()`\n]|\([^()`\n]*+\))++\)"
+    r"|\[[^\[\]`]++\]\(\s*(?:[^()`\n]|\([^()`\n]*+\))++\)"
     rf"|(?<!\]\()(?<!\]: )(?<![\w<\"'=/]){_BARE}"
 )
 # Roles with the number of a document, and where it stands.

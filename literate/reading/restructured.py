@@ -683,6 +683,20 @@ def _statement(lines: Sequence[TextLine], at: int) -> _Made:
     return indented(fenced(written, "python"), place(lines, at)), end
 
 
+def with_statement(lines: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    ## A comment that ends with a statement of Python
+
+    Somebody says why code is out of use, and right below stands the code.
+    """
+    begins = (at for at in range(1, len(lines)) if _STATEMENT.match(lines[at].text))
+    at = next(begins, len(lines))
+    code = lines[at:]
+    if not is_code("\n".join(line.text for line in code)):
+        return [*lines]
+    return [*lines[:at], TextLine("", code[0].at), *fenced(code, "python")]
+
+
 _RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (
     _fence,
     _session,

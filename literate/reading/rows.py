@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from literate.reading.docstrings import as_markdown, others_named
+from literate.reading.docstrings import as_markdown, joined_types, others_named
 from literate.reading.inline_marks import names_meant
 from literate.reading.nested import nested
 from literate.reading.notes import Note
+from literate.reading.restructured import with_statement
 from literate.reading.scripts import CELL, cell_title
 from literate.reading.source import Definition, Docstring, Line, Source
 from literate.reading.text_lines import TextLine
@@ -26,7 +27,10 @@ _DOCUMENTS = re.compile(r"\s*#:")
 _TITLE = re.compile(r"^(?:# )+(?=\S)")
 _FRAME = re.compile(r"^#{3,} (?=\S)")
 # What only sets off a line, or the lines around it.
-_BANNER = re.compile(r"^([=~*_+-])\1{3,}(?:\s+|$)|\s+([=~*_+-])\2{3,}(?:\s*#+)?$|^(?:# ){2,}")
+_BANNER = re.compile(
+    r"^([=~*_+-])\1{3,}(?:\s+|$)|^([=~*_+-])\2\2\s+(?=\w)|\s+([=~*_+-])\3{3,}(?:\s*#+)?$"
+    r"|^(?:# ){2,}"
+)
 # A line of a frame, and one that is closed on its right.
 _RULE = re.compile(r"[=~*_/#-]{4,}|[=~*_/+#\s-]*#")
 _CLOSED = re.compile(r"[=~*_/+\s-]{3,}#")
@@ -171,7 +175,7 @@ def _row(source: Source, lines: list[Line]) -> Row:
                 if within.kind == "class":
                     # Only the steps of a function can have titles in comments.
                     uncovered = tuple(_FRAME.sub("", text) for text in uncovered)
-            made = nested([TextLine(text, at) for at, text in enumerate(uncovered)])
+            made = nested(with_statement([TextLine(text, at) for at, text in enumerate(uncovered)]))
         note = _note("comment", first.number, uncovered, made)
         if all(map(_DOCUMENTS.match, texts)):
             made = as_markdown(uncovered, style=source.style)
@@ -235,7 +239,11 @@ def _meaning(note: Note, texts: tuple[str, ...], style: str) -> Note:
     """
     if style == "markdown":
         return note
-    known = (*names_meant(texts), *others_named(texts))
+    known = [*names_meant(texts), *others_named(texts)]
+    if known:
+        # What is said of the type of an argument has joined the argument.
+        joined = dict(joined_types(texts))
+        known += [(joined[at], words, name) for at, words, name in known if at in joined]
     meant = tuple((note.first + at, words, name) for at, words, name in known)
     return replace(note, meant=meant) if meant else note
 

@@ -80,6 +80,16 @@ def sort():
     --------
     take, Hand : Both.
     """
+
+
+def turn(card, way):
+    """
+    :param card: one
+    :param way: how
+    :type card: :class:`~pkg.cards.Hand`
+    :type way:
+        :func:`~numpy.sort`
+    """
 ''',
 }
 SOURCES = {path: parse(text, path) for path, text in FILES.items()}
@@ -153,6 +163,9 @@ def test_a_role_leads_to_the_name_that_it_gives() -> None:
         ("cards.Hand.take()", "../cards/#Hand.take"),
         ("take", "../cards/#Hand.take"),
         ("Hand", "../cards/#Hand"),
+        # What a type says, in the line of the argument.
+        ("Hand", "../cards/#Hand"),
+        ("sort", "https://n.org/sort"),
     ]
 
 

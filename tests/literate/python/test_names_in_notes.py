@@ -198,6 +198,7 @@ class GPT:
         ("partial_arg", ""),
         ("partial_arg1", ""),
         ("result_callback2", ""),
+        ("partial_1_args", ""),
         ("partialarg", ""),
         ("log_space", ""),
         ("parse_set_header", ""),

@@ -113,6 +113,7 @@ def test_rows_are_a_note_and_its_code(text: str, expected: list[tuple[str, str]]
         # These are no frames.
         ("# | a | b |", "| a | b |"),
         ("# ---", "---"),
+        ("# --- one grid", "one grid"),
         ("# |----|----|", "|----|----|"),
         ("# the number #", "the number #"),
         ("# a ----> b", "a ----> b"),
@@ -121,6 +122,14 @@ def test_rows_are_a_note_and_its_code(text: str, expected: list[tuple[str, str]]
 )
 def test_a_comment_without_its_marks(comment: str, text: str) -> None:
     assert uncommented(comment) == text
+
+
+def test_a_comment_says_why_code_is_out_of_use_and_then_has_it() -> None:
+    said = "# It warns, but\n# nobody hears.\n# if color:\n#     warn(1)\n"
+    code = "It warns, but\nnobody hears.\n\n```python\nif color:\n    warn(1)\n```"
+    assert shown(f"{said}x = 1\n") == [(code, "x = 1\n")]
+    text = "# This is\n# for the others:\n#     that.\n"
+    assert shown(f"{text}x = 1\n") == [("This is\nfor the others:\n    that.", "x = 1\n")]
 
 
 @pytest.mark.parametrize("rule", ["# --------- #", "# ---------#", "#===========#"])
