@@ -48,8 +48,9 @@ WORD = 0.7
 _INDEX = re.compile(r"[a-z]|\d+")
 # What is told of the name that something had before.
 _FORMER = re.compile(
-    r"\b(?:renamed from|former|formerly|previously|used to be|was called|was named|deprecated"
-    r"|removed)(?: (?:called|known|named|spelled|as|the|an?))*[\s`:]*$",
+    r"\b(?:also(?= (?:known|called|named))|renamed from|former|formerly|previously|used to be"
+    r"|was called|was named|deprecated|removed)(?: (?:called|known|named|spelled|as|the|an?))*"
+    r"[\s`:]*$",
     re.I,
 )
 _RENAMED = re.compile(r"[\s`]*(?:was|were|has been|have been|is now) (?:renamed|called)\b")
@@ -299,6 +300,9 @@ def _misspelt(source: Source, notes: Sequence[Note], names: Names) -> Iterator[P
             is_former = _FORMER.search(before.rstrip()) or _RENAMED.match(after)
             meant = names.misspelt(name, near, own)
             if not meant or name in told or is_former or _is_said(name, source):
+                continue
+            if note.name(span.line, span.content) != span.content:
+                # The full name of a role says where it is.
                 continue
             if note.kind == "comment" and meant in said:
                 continue

@@ -227,6 +227,8 @@ def test_a_word_in_a_string_of_the_code_is_no_misspelt_name() -> None:
         ("`resultcallback` was renamed to `result_callback`.", ""),
         ("It was previously called `resultcallback` (with a mistake).", ""),
         ("Replaces the former ``resultcallback``.", ""),
+        ("It is also known as ``resultcallback``.", ""),
+        ("It makes a :func:`~other.resultcallback`.", ""),
         ("", "# `resultcallback` is Windows's, and `result_callback` not."),
     ],
 )
