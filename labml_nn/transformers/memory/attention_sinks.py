@@ -273,9 +273,9 @@ def example(
     position would still tell the first token from the rest, but the model doesn't make it a sink.
     The question itself becomes one again, and a window costs next to nothing.
 
-    *Without “none”.* Why does a sink form at all? We trained two models on the same texts, with the
-    questions for untold names left out of the loss. Then such questions give the first token 0.15
-    and 0.19 of their weight, and not 0.53: nothing is gained by having a place for “none”.
+    *Without “none”.* Why does a sink form at all? We trained two models on the same texts, but left
+    the questions for untold names out of the loss. There these questions give the first token 0.15
+    and 0.19 of their weight, and not 0.53.
 
     So in this task, three things together make the first token a sink: a head that often finds
     nothing, a token that begins every text, and training without a window.

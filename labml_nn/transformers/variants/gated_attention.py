@@ -126,8 +126,9 @@ def example(
     We have no failure that this gate mends. The [lookup task](../memory/attention_sinks.py#lookups)
     is none: in a model of one layer the gates are made of the question and its position alone. The
     same question in the same place has an answer in one text and none in another, so they can't
-    tell when to refuse. What a network without gates fails at is shown for
-    [SwiGLU](../swiglu.py#example): it can't multiply.
+    tell when to refuse. In a run with gates the first token is still a sink, with 0.43 of the
+    weight, and a window still takes away a fifth of the answers “none”. What a network without
+    gates fails at is shown for [SwiGLU](../swiglu.py#example): it can't multiply.
 
     ### The gate's second use
 
