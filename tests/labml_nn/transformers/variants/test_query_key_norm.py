@@ -69,3 +69,12 @@ def test_lengths_decide_the_weights_until_they_are_normalised(
     scores = norm(keys) @ norm(query) / 2**0.5
     assert scores.tolist() == pytest.approx([1.41, 1.36], abs=0.005)
     assert scores.softmax(0)[0].item() == pytest.approx(0.51, abs=0.005)
+
+
+def test_a_head_with_large_features_leaves_the_others_as_they_are() -> None:
+    module, x = seam.randomised(attention(eps=0.0)), seam.text()
+    before = module.key(x)
+    with torch.no_grad():
+        module.key.linear.weight[:D_K] *= 100
+        module.key.linear.bias[:D_K] *= 100
+    torch.testing.assert_close(module.key(x), before)
