@@ -273,12 +273,13 @@ def example(
     position would still tell the first token from the rest, but the model doesn't make it a sink.
     The question itself becomes one again, and a window costs next to nothing.
 
-    *Without “none”.* Why does a sink form at all? We trained two models on the same texts, but left
-    the questions for untold names out of the loss. There these questions give the first token 0.15
-    and 0.19 of their weight, and not 0.53.
+    *Without “none”.* Why does a sink form at all? We trained three models on the same texts, but
+    left the questions for untold names out of the loss. Two learned the task, and there these
+    questions give the first token 0.15 and 0.19 of their weight, not 0.53. (The third hadn't
+    learned it after 1,000 steps, and looked at the first token whatever was asked.)
 
-    So in this task, three things together make the first token a sink: a head that often finds
-    nothing, a token that begins every text, and training without a window.
+    So in this task, a trained head makes the first token its sink if three things come together: it
+    often finds nothing, a token begins every text, and no window was there in training.
 
     ### In language models
 

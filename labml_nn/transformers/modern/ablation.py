@@ -215,9 +215,9 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> list[Te
     How much of the 0.160 is Muon's? The row without it changes a second thing: the embedding and
     the head get a rate of 0.003 and not 0.008. In a try with two layers of 64 features, 150 steps
     and two seeds, the row costs 0.24. With AdamW at 0.008 for all weights it is 0.05. And with Muon
-    kept, but a rate of 0.003 for the rest, it is 0.15 (one seed). So most of it was the rate there.
-    A part that is left out takes its settings with it, and what replaces it has to be tuned as well
-    as it was.
+    kept, but a rate of 0.003 for the rest, it is 0.15. So most of it was the rate there. A part
+    that is left out takes its settings with it, and what replaces it has to be tuned as well as it
+    was.
 
     ### Why functions
 

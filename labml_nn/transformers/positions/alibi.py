@@ -144,8 +144,9 @@ def example(
     them](extrapolation.py)).
 
     Must the penalty go on growing? No. Let it stop at the distance 63, the greatest of training,
-    and the loss at 512 characters hardly changes. Let it stop at 15, and the loss does rise. What
-    keeps it level is that far keys have a large penalty, and one that training has seen will do.
+    and the loss at 512 characters is 2.087 in place of 2.080 (one seed). Let it stop at 15, and the
+    loss rises to 2.397. What keeps it level is that far keys have a large penalty, and one that
+    training has seen will do.
 
     ### Where it departs from the paper
 
