@@ -103,7 +103,7 @@ def side_by_side(texts: Sequence[str], tokenizer: MaskTokenizer) -> Tensor:
     answers change, and [0.541](../../results/encoders.json#values.padding.right) are right: what it
     says about a sentence then depends on how long the others in its batch are.
     """
-    # The shorter ones are filled up at the end. A tensor has no rows of different lengths, so
+    # The shorter ones are filled up at the end. The rows of an ordinary tensor are equally long, so
     # something must stand there, and something must hide it.
     return pad_sequence([tokenizer.encode(text) for text in texts], padding_value=tokenizer.pad)
 

@@ -15,7 +15,7 @@ terms:
 Which letter is missing in “the k_ng”? You look at both sides. A [language
 model](../transformers/basic/autoregressive_model.py) can't: its causal mask hides the right side,
 or it would see the letter that it has to predict. Without that mask, it would copy the next letter
-from its input, and learn nothing else.
+from its input, and its loss would fall to nearly zero without any guessing.
 
 *Masked language modelling* hides the letters themselves, so no causal mask is needed. Some letters
 are replaced in the input, and the model guesses what they were:
@@ -29,7 +29,7 @@ targets  .  h  .  .  k  .  n  .
 Three of eight letters were chosen (␣ is a space): “h” is hidden by a *mask token* ▒, “k” is
 replaced by a random letter, and “n” stays. Only they count in the loss. In the paper 15 % of the
 tokens are chosen, and of 100 chosen ones 80 are hidden, 10 are replaced and 10 stay. So of a text
-of 64 letters about ten are targets, and the other 54 teach nothing this time.
+of 64 letters about ten are targets. The other 54 are there to guess them from.
 
 **In:** tokens, `[seq_len, batch_size]`. **Out:** an input in which some of them are replaced, and
 targets, both of the same shape. A [model](masked_model.py) learns from the two.
@@ -145,8 +145,8 @@ def example(seq_len: int = 7, batch_size: int = 3, n_letters: int = 13) -> tuple
 
     ??? question "Give every place a target: `targets = tokens`. What does the model learn first?"
         To copy: in 86.5 % of all places the right answer is the letter that it sees. When we tried
-        it, it learned to fill gaps as well, nearly as fast as with the right line. What it lacked
-        was doubt: it believed in a letter that was replaced several times as often.
+        it, the model learned to fill gaps as well, nearly as fast as with the right line. What it
+        lacked was doubt: it believed in a letter that was replaced several times as often.
 
     ??? question "All texts have the same gaps, chosen once before training. What is lost?"
         Most letters are never a target. With other gaps each time, a text teaches something new
@@ -157,9 +157,10 @@ def example(seq_len: int = 7, batch_size: int = 3, n_letters: int = 13) -> tuple
             - Yes, that is the paper's reason: a text that will be classified has no mask tokens.
               Here it makes no difference that three seeds could show.
         - [ ] So that the model learns to copy.
-            - Copying alone doesn't pay: of the chosen letters that it sees, half were replaced. So
-              it has to compare each with its neighbours, and our model does: it believes far more
-              in a letter that was kept than in one that was replaced.
+            - Copying does pay: “e” is one letter in eleven of the text, and one in 66 of the random
+              letters, so an “e” that stands at a chosen place was mostly kept. But that isn't what
+              the letters stay for. Our model also looks at the neighbours, and believes far more in
+              a letter that was kept than in one that was replaced.
         - [ ] The loss would be infinite if all of them were hidden.
             - It is finite, and the loss in gaps is measured so.
     """

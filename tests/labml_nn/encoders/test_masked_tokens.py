@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from labml_nn.encoders import masked_tokens as page
-from labml_nn.training.data import CharTokenizer
+from labml_nn.training.data import CharTokenizer, prepare, tiny_shakespeare
 from tests.oracles.compare import largest
 
 TOKENIZER = page.MaskTokenizer(CharTokenizer("".join(map(chr, range(97, 97 + 12)))))
@@ -47,3 +47,16 @@ def test_the_tokenizer_has_three_marks_after_the_letters_and_leaves_gaps() -> No
     assert TOKENIZER.encode("cab").tolist() == [14, 2, 0, 1]
     assert TOKENIZER.encode("c_b", gap="_").tolist() == [14, 2, 13, 1]
     assert TOKENIZER.encode("c_").tolist() == [14, 2, 12]
+
+
+def test_by_the_counts_alone_a_frequent_letter_that_is_seen_was_kept() -> None:
+    letters, training, _ = prepare(tiny_shakespeare(), 64)
+    share = torch.bincount(training, minlength=len(letters)).double() / len(training)
+    hidden = -share.xlogy(share).sum()
+    # Of the chosen letters that are seen, half were kept and half are random.
+    pairs = 0.5 * torch.diag(share) + 0.5 * share[:, None] / len(letters)
+    believed = pairs / pairs.sum(dim=0)
+    seen = -pairs.xlogy(believed).sum()
+    assert hidden.item() == pytest.approx(3.31, abs=0.005)
+    assert (0.8 * hidden + 0.2 * seen).item() == pytest.approx(3.07, abs=0.005)
+    assert believed.diagonal()[letters.index["e"]] > 0.85

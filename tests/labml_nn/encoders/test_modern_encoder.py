@@ -40,6 +40,16 @@ def test_padding_changes_no_letter() -> None:
     assert largest([whole[:7, :1]], [encoder(oracles.text()[:7, :1])]) < 1e-12
 
 
+def test_hidden_positions_before_a_text_change_nothing_here_and_everything_in_bert() -> None:
+    tokens = oracles.text()[:5]
+    shifted = torch.cat([tokens[:3], tokens])
+    seen = (torch.arange(8) >= 3)[None, :, None]
+    ours, theirs = oracles.modern_encoder(), oracles.bert_encoder()
+    assert largest([ours(shifted, seen)[3:]], [ours(tokens)]) < 1e-9
+    change = (theirs(shifted, seen)[3:] - theirs(tokens)).abs().amax(dim=-1)
+    assert change.min() > 0.01
+
+
 def test_dropout_normalisation_and_attention() -> None:
     encoder = ModernEncoder(*oracles.SIZES, distance=1, dropout_prob=0.5, attention=FusedAttention)
     drops_out_in_training_only(encoder.double(), oracles.text())
