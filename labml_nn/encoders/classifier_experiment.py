@@ -131,9 +131,9 @@ def notebook(
     r"""
     ## Try it
 
-    `steps` of filling gaps, then those of finding questions, twice. They are as many as for the
-    shares on this page. `keep_in` is a folder to keep the models in, on your Drive if that is
-    mounted.
+    First `steps` steps of filling gaps, then `fine_tuning_steps` of finding questions from each of
+    the two starts, as many as for the shares on this page. `keep_in` is a folder to keep the models
+    in, on your Drive if that is mounted.
     """
     # ### An encoder that fills gaps
     # As in [the experiment before](experiment.py). The last tenth of the text is held out for both

@@ -14,10 +14,10 @@ terms:
   local attention: Attention to the positions within a fixed distance only.
 ---
 
-[BERT's encoder](masked_model.py) of 2018 adds a learned vector for each position. That 17 is beside
-18 it has to learn, and that 43 is beside 44 once more, from other letters. Rotate queries and keys
-by an angle for their position instead, and what counts is the difference of the angles, 1 step both
-times. In our size, that alone takes the loss in gaps after 600 steps from
+[BERT's encoder](masked_model.py) of 2018 adds a learned vector for each position. It has to learn
+that 17 is beside 18, and then once more, from other letters, that 43 is beside 44. Rotate queries
+and keys by an angle for their position instead, and what counts is the difference of the angles, 1
+step both times. In our size, that alone takes the loss in gaps after 600 steps from
 [3.309](../../results/encoders.json#tables.encoders.BERT.loss) to
 [1.990](../../results/encoders.json#tables.encoders.BERT%2C%20rotary%20positions.loss).
 
@@ -151,8 +151,9 @@ class ModernEncoder(nn.Module):
         self.norm = nn.LayerNorm(d_model, bias=False)
         self.dropout = nn.Dropout(dropout_prob)
 
-        # The larger the base, the slower all pairs of features but the first turn, and the longer
-        # it takes until the slowest is back. 160,000 is for texts of 8,192 tokens; ours have 64.
+        # The larger the base, the slower all pairs of features but the first turn, and the more
+        # positions the slowest needs to go round once. 160,000 is for texts of 8,192 tokens; ours
+        # have 64.
         # All layers of a kind share one table, because nothing in it is learned.
         rotate = [RotaryPositions(inverse_frequencies(d_model // heads, b), seq_len) for b in bases]
 

@@ -245,7 +245,8 @@ def example(
 
     ??? question "$B$ is zero at first. Which of the two matrices learns at the first step?"
         $B$ alone. The gradient of $A$ is $\frac{\alpha}{r} B^\top$ times something, so it's zero
-        as long as $B$ is. The second step moves both.
+        as long as $B$ is. From the second step on both learn. (With weight decay the first step
+        makes $A$ a little smaller, but not by anything that it has learned.)
 
     ??? question "Double `alpha`, and halve the learning rate. Is that the same training?"
         Nearly, at first. How far AdamW moves a weight of $B$ depends on the rate, and not on the

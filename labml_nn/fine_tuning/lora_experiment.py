@@ -213,8 +213,8 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
     full fine-tuning is better on *both* texts,
     [1.473](../../results/lora.json#tables.methods.Slower%20full%20fine-tuning.python) and
     [2.740](../../results/lora.json#tables.methods.Slower%20full%20fine-tuning.shakespeare), than
-    LoRA with rank 4, [1.705](../../results/lora.json#tables.methods.LoRA%20rank%204.python) and
-    [2.779](../../results/lora.json#tables.methods.LoRA%20rank%204.shakespeare).
+    LoRA with rank 8, [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) and
+    [2.819](../../results/lora.json#tables.methods.LoRA%20rank%208.shakespeare).
 
     [Both losses: a low and a high learning rate in full, and the
     ranks](../../results/lora.json#figures.trade)

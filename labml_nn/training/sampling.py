@@ -64,7 +64,7 @@ def greedy(logits: Tensor, generator: torch.Generator | None = None) -> Tensor:
     r"""
     ## Greedy decoding
 
-    Always the likeliest token, so the same prompt always gives the same text.
+    Always the likeliest token. Nothing is drawn, so the same prompt gives the same text again.
     """
     # No softmax: it wouldn't change which one is the largest.
     return logits.argmax(dim=-1)
@@ -192,11 +192,11 @@ def example(
         0.016.
 
     ??? question "Add 100 to all logits. What changes?"
-        Nothing. The softmax divides by the sum, and the factor $e^{100}$ cancels.
+        Nothing, up to rounding. The softmax divides by the sum, and the factor $e^{100}$ cancels.
 
     ??? question "Leave out `model.eval()`. What happens to a model with dropout?"
-        It goes on dropping features while it writes, so even greedy text differs from one call to
-        the next.
+        If it is in the middle of its training, it goes on dropping features while it writes. Even
+        greedy text can then differ from one call to the next.
 
     ??? question "A model has a context of 64. Where does it begin to forget its prompt?"
         At the 66th character of the text: to choose it, the model sees characters 2 to 65.

@@ -139,8 +139,9 @@ def notebook(
     tokenizer, training, validation = prepare(text, seq_len)
     torch.manual_seed(seed)
     model = AutoregressiveTransformer(
-        # Four times the width inside the feed-forward networks. Dropout is for the larger model,
-        # which sees each character many times.
+        # Four times the width inside the feed-forward networks. Dropout is for the larger model:
+        # its 2,000 steps take as many characters as eight times the text has, and the 1,000 of the
+        # small one not even as many as the text.
         len(tokenizer),
         d_model,
         heads,
@@ -161,7 +162,7 @@ def notebook(
     # ### Training
     # Now and then, what the model would write. Stop it when you like; run this cell again, and it
     # goes on. The curve goes up and down, because some texts are harder than others. More steps
-    # make either model better.
+    # make the small model better (below). With more for the large one, nothing was measured.
     run.train(
         # At 0 the device decides. It is read here, so a change of the form counts at once.
         steps or (2000 if on_gpu else 1000),
@@ -230,7 +231,8 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
         1/66 than it falls above, so the mean is higher.
 
     ??? question "Give the model windows of one character. What is the lowest loss it can reach?"
-        That of pairs, 2.482. One character is then all that it knows.
+        About 2.482, what the pairs of the training text give. One character is then all that it
+        knows. (The pairs of the validation text itself would give 2.37, but it is held out.)
 
     ??? question "Evaluate the validation windows in another order. Does the loss change?"
         No. Each window is predicted on its own, and the loss is a mean over all of them.
@@ -239,8 +241,8 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
     model = AutoregressiveTransformer(n_vocab, 8, 2, 2, 11, seq_len)
     text = torch.arange(100 * n_vocab) % n_vocab
 
-    # The loss of each step. It starts a little above that of guessing, $\ln 13 = 2.56$. The losses
-    # stay tensors: nobody needs them as numbers before the end.
+    # The loss of each step. It starts near that of guessing, $\ln 13 = 2.56$. The losses stay
+    # tensors: nobody needs them as numbers before the end.
     losses: list[Tensor] = []
     fit(model, text, 20, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))
     return torch.stack(losses)

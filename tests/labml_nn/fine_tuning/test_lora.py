@@ -92,3 +92,16 @@ def test_a_model_without_such_layers_is_refused() -> None:
         adapt(layers(), RANK, ALPHA, lambda name: False)
     with pytest.raises(ValueError, match="no LoRALinear was chosen"):
         merge(layers())
+
+
+def test_in_the_first_step_b_learns_and_a_is_only_decayed() -> None:
+    layer = LoRALinear(nn.Linear(D_IN, HIDDEN), RANK, ALPHA)
+    before = layer.a.detach().clone()
+    optimizer = torch.optim.AdamW(layer.parameters(), 0.01, weight_decay=0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        layer(torch.ones(1, D_IN)).sum().backward()
+        optimizer.step()
+        if not layer.a.grad.any():
+            assert layer.a.allclose(before * 0.999) and layer.b.all()
+    assert layer.a.grad.any()
