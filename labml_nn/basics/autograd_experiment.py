@@ -120,10 +120,10 @@ def notebook(
     # ### The text and the network
     # Every place of the training text is an example: three letters, and the one after them. In each
     # step there are 256 random places, so each step points a little elsewhere than the whole text
-    # would. A long step follows that error far. In the end the rate falls to a tenth, and many short
-    # steps average their errors: the validation loss is 2.01 in place of 2.03. (Steps of 8,192
-    # places point more truly, and go down at the high rate as well.) To start from scratch, run this
-    # cell again. If you named a folder in `keep_in`, remove the run's file there first.
+    # would. A long step follows that error far. In the end the rate falls to a tenth, and many
+    # short steps average their errors: the validation loss is 2.01 in place of 2.03. (Steps of
+    # 8,192 places point more truly, and go down at the high rate as well.) To start from scratch,
+    # run this cell again. If you named a folder in `keep_in`, remove the run's file there first.
     tokenizer, training, validation = prepare(read_text(corpus), seq_len=64)
     weights = parameters(len(tokenizer), seed)
 

@@ -34,6 +34,16 @@ def test_an_expert_sees_the_tokens_that_have_chosen_it_and_no_others() -> None:
     assert module.router.scores.requires_grad
 
 
+def test_experts_that_no_token_has_chosen_learn_nothing_and_neither_do_their_rows() -> None:
+    module = Mixture(*SIZES).double()
+    module(text()[:1, :1]).square().sum().backward()
+    idle = [one for one in range(len(module.experts)) if one not in module.router.chosen.flatten()]
+    assert idle
+    for one in idle:
+        assert module.router.linear.weight.grad[one].abs().max() < 1e-15
+        assert all(not p.grad.any() for p in module.experts[one].parameters())
+
+
 def test_hidden_features_are_dropped_out_in_training_alone_also_of_a_single_expert() -> None:
     drops_out_in_training_only(randomise(Mixture(D_MODEL, D_FF, 1, 1, dropout_prob=0.5)), text())
     assert Mixture(*SIZES).experts[0].dropout.p == 0.0
