@@ -206,10 +206,10 @@ def example(
 
     ??? question "Why do rotary positions fail, though scores only depend on the distance?"
         Distances above 63 never came up in training, and their angles are new for all slow pairs.
-        Take each longer distance for 63 in pair 3 and the slower ones, and most of the harm is
-        undone. In the fast pairs alone, that makes it worse. Of the slow ones, pairs 3 and 4 do
-        nearly all of the harm: those after them have made about a quarter of a turn at most, even
-        at 512.
+        Rotate pair 3 and the slower ones at each longer distance as at 63, and most of the harm is
+        undone. Do that to the fast pairs alone, and it gets worse. Of the slow ones, pairs 3 and 4
+        do nearly all of the harm: those after them have made about a quarter of a turn at most,
+        even at 512.
     """
     # Four features for each head are two pairs.
     model = make_model("rotary", n_vocab, max_len, d_model=4 * heads, heads=heads, n_layers=2)
