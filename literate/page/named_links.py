@@ -19,6 +19,7 @@ from literate.page.escaping import literal
 from literate.page.links import Links
 from literate.python import pytorch, standard_library
 from literate.python.meanings import Meanings, Target
+from literate.python.statements import take_apart
 from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 from literate.reading.types_in_notes import types_of
@@ -89,10 +90,16 @@ class NamedLinks:
         r"""
         ### What is shown of a name
 
-        A point in front of the end of a name of the package is a mark of Sphinx, and isn't shown.
+        A point in front of the end of a name of the package, or of a name of the file, is a mark of
+        Sphinx, and isn't shown.
         """
-        is_ours = code.startswith(".") and isinstance(self._meant(code, source, row), tuple)
-        return code.removeprefix(".") if is_ours else code
+        name = code.removeprefix(".")
+        if name == code:
+            return code
+        module = source.once(take_apart)
+        is_of_file = name in module.imports or name in module.defined
+        is_ours = is_of_file or isinstance(self._meant(code, source, row), tuple)
+        return name if is_ours else code
 
     def _is_class(self, meant: Target | str | None) -> bool:
         r"""

@@ -36,6 +36,7 @@ _INLINE = re.compile(
     r"|`(?P<words>[^`<]*?)\s*<(?P<address>[^`<>\s]+)>`__?(?!\w)"
     r"|`(?P<reference>[^`]+)`__?(?![\w`])"
     r"|(?<![\w`])`(?P<shown>[^`<]*[^`<\s])\s+<(?P<meant>[~.!]?[A-Za-z_][\w.]*)>`(?![\w`])"
+    r"|(?<![\w`])`(?P<short>~\.?[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?)`(?![\w`])"
     r"|`[^`]*`"
     r"|(?:(?<=\S)\\ )?\[(?P<cited>\w[\w.-]*|[#*])\]_(?!\w)"
     # What Markdown or HTML says of an address is left as it is: a link with all its words.
@@ -103,6 +104,15 @@ def inline(text: str) -> str:
     return _INLINE.sub(made, without_stray(text)).replace(_STRAY, "\\`")
 
 
+def with_addresses(text: str) -> str:
+    r"""
+    ## A text whose addresses are links
+
+    All other marks stay, as in a comment, which is written in Markdown or in nothing.
+    """
+    return _INLINE.sub(lambda match: _inline(match) if match["bare"] else match[0], text)
+
+
 def without_stray(text: str) -> str:
     r"""
     ## A text whose backticks are pairs
@@ -154,6 +164,8 @@ def _inline(match: re.Match[str]) -> str:
     if match["shown"]:
         # Where names need no role: the words, and then what they lead to.
         return f"`{match['shown']}`"
+    if match["short"]:
+        return f"`{_named(match['short'])[0]}`"
     if match["cited"]:
         return f"[{match['cited']}]"
     if match["bare"]:
@@ -280,7 +292,7 @@ def names_meant(texts: Iterable[str]) -> tuple[tuple[int, str, str], ...]:
     found: dict[tuple[int, str], set[str]] = {}
     for match in _INLINE.finditer(text):
         said = match["said"] if match["role"] and _role_of(match) in _NAMES else ""
-        said = f"{match['shown']} <{match['meant']}>" if match["shown"] else said
+        said = f"{match['shown']} <{match['meant']}>" if match["shown"] else said or match["short"]
         if said:
             shown, name = _named(said)
             found.setdefault((text.count("\n", 0, match.start()), shown), set()).add(name)

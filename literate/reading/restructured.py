@@ -76,8 +76,8 @@ _VERSIONS = {
     "versionremoved": "Removed in version",
 }
 _CODES = {
-    "code", "code-block", "doctest", "ipython", "plot", "prompt", "sourcecode", "testcode",
-    "testsetup",
+    "code", "code-block", "doctest", "ipython", "plot", "prompt", "sourcecode", "testcleanup",
+    "testcode", "testoutput", "testsetup",
 }  # fmt: skip
 _OBJECTS = {
     "attribute", "class", "classmethod", "data", "decorator", "exception", "function", "method",

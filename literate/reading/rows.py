@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from literate.reading.docstrings import as_markdown, joined_types, others_named
-from literate.reading.inline_marks import names_meant
+from literate.reading.inline_marks import names_meant, with_addresses
 from literate.reading.nested import nested
-from literate.reading.notes import Note
+from literate.reading.notes import Note, is_code
 from literate.reading.restructured import with_statement
 from literate.reading.scripts import CELL, cell_title
 from literate.reading.source import Definition, Docstring, Line, Source
@@ -175,7 +175,10 @@ def _row(source: Source, lines: list[Line]) -> Row:
                 if within.kind == "class":
                     # Only the steps of a function can have titles in comments.
                     uncovered = tuple(_FRAME.sub("", text) for text in uncovered)
-            made = nested(with_statement([TextLine(text, at) for at, text in enumerate(uncovered)]))
+            whole = "\n".join(uncovered)
+            has_address = "://" in whole and not is_code(whole)
+            shown = with_addresses(whole).split("\n") if has_address else uncovered
+            made = nested(with_statement([TextLine(text, at) for at, text in enumerate(shown)]))
         note = _note("comment", first.number, uncovered, made)
         if all(map(_DOCUMENTS.match, texts)):
             made = as_markdown(uncovered, style=source.style)

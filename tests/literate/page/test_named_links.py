@@ -254,11 +254,12 @@ def test_a_page_that_was_kept_follows_a_name_that_a_package_hands_on(tmp_path: P
 
 
 def test_a_point_before_a_name_of_the_package_is_not_shown() -> None:
-    note = '"""\n# Roles\n\nBy `.Hand`, by `.Hand`, ``.sort``, `.py`, and __init__.\n"""\n'
+    note = '"""\n# Roles\n\nBy `.Hand`, by `.Hand`, ``.sort``, `.py`, `.os`, and __init__.\n"""\n'
+    note += "import os\n"
     files = {**ROLES, "pkg/roles.py": note}
     sources = {path: parse(text, path) for path, text in files.items()}
     with Formulas(KATEX) as formulas:
         known = context(Links(sources, URIS, ROOT, "docs"), formulas)
         made = page(sources["pkg/roles.py"], known)
     words = "".join(rendered(made.markdown).all.itertext())
-    assert "By Hand, by Hand, .sort, .py, and __init__." in " ".join(words.split())
+    assert "By Hand, by Hand, .sort, .py, os, and __init__." in " ".join(words.split())

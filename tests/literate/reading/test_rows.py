@@ -124,6 +124,14 @@ def test_a_comment_without_its_marks(comment: str, text: str) -> None:
     assert uncommented(comment) == text
 
 
+def test_an_address_in_a_comment_is_a_link_unless_the_comment_is_code() -> None:
+    said = "# See https://a.b/c, `https://d.e` and\n# [it](https://f.g).\n"
+    links = "See [https://a.b/c](https://a.b/c), `https://d.e` and\n[it](https://f.g)."
+    assert shown(f"{said}x = 1\n") == [(links, "x = 1\n")]
+    code = "# get('a') # https://a.b\n"
+    assert shown(f"{code}x = 1\n") == [("get('a') # https://a.b", "x = 1\n")]
+
+
 def test_a_comment_says_why_code_is_out_of_use_and_then_has_it() -> None:
     said = "# It warns, but\n# nobody hears.\n# if color:\n#     warn(1)\n"
     code = "It warns, but\nnobody hears.\n\n```python\nif color:\n    warn(1)\n```"
