@@ -94,6 +94,7 @@ _RESULT = re.compile(
     r"(?P<type>`?[A-Za-z_][\w.]*(?:\[[^:]*\])?(?:\s*\|\s*[A-Za-z_][\w.]*(?:\[[^:]*\])?)*`?)"
     r"\s*:\s+(?P<said>\S.*)$"
 )
+_EXPLAINS = {"type": "param", "vartype": "var"}
 # The mark of an item that Sphinx numbers.
 _UNNUMBERED = re.compile(r"^(?P<blanks>\s*)#\.(?=\s)")
 _SIGNS = re.compile(
@@ -511,7 +512,10 @@ def _fields(lines: Sequence[TextLine], at: int) -> tuple[list[TextLine], int]:
         said, end = _said(lines, at)
         opening = [TextLine(match["said"], lines[at].at)] if match["said"] else []
         if match["kind"] != "meta":
-            fields.append(_Field(match["kind"], match["of"].strip(), lines[at].at, opening + said))
+            kind, of = match["kind"], match["of"].strip()
+            # With a type before the name, it says of the argument what one without would.
+            kind = _EXPLAINS.get(kind, kind) if " " in of else kind
+            fields.append(_Field(kind, of, lines[at].at, opening + said))
         at = end
     return list(_of_fields(fields)), end
 
@@ -578,7 +582,8 @@ def _field(
     section: str, name: str, about: str, said: list[TextLine], at: int
 ) -> Iterator[TextLine]:
     if section in ("Returns", "Yields"):
-        opening = emphasised(about)
+        # In “:returns bool:” the type stands where Sphinx wants nothing.
+        opening = emphasised(f"{name} {about}".strip())
         if not opening:
             yield from blocks(said)
             return
