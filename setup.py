@@ -85,6 +85,8 @@ setup(
             # The fonts are cut down to the letters of the pages, and packed.
             "brotli>=1.1",
             "click>=8.1",
+            # Readers paste code that imports it, so it lies on the site.
+            "einops>=0.8",
             "fonttools>=4.55",
             "Jinja2>=3.1",
             "jsonschema>=4.18",

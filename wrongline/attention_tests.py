@@ -67,12 +67,16 @@ from wrongline.whole import Whole
 MEANT = "the scores are divided by the width, not by its root"
 
 
-def compared(x: Tensor, output: Tensor, matrices: list[Matrix], heads: int) -> str:
+# Why nothing is said about later inputs.
+MAY = "it may see everything: nobody has said that it mustn't"
+
+
+def compared(x: Tensor, output: Tensor, matrices: list[Matrix], heads: int, **sees: Any) -> str:
     r"""
     ## Compare, and say it
     """
     # Names of what is wrong, found by making the same mistakes.
-    names = name_mistakes(x, output, matrices, heads)
+    names = name_mistakes(x, output, matrices, heads, **sees)
 
     # An empty list means that nothing is wrong, None that nothing we know gives this output.
     if names is None:
@@ -135,6 +139,8 @@ def find_mistakes(
     shifted: Callable[[nn.Module, Tensor, int], Tensor] | None = None,
     skip: Collection[str] = (),
     only: Collection[str] = (),
+    sees_all: bool = False,
+    context: Tensor | None = None,
 ) -> Findings:
     r"""
     ## Find what is wrong
@@ -152,6 +158,8 @@ def find_mistakes(
     * `read` gives the output for parts of `x` that are read one after the other with a cache
     * `shifted` gives the output if all positions are larger by a number
     * `skip` and `only` are names of tests
+    * `sees_all` is for an encoder: then no mask is missing
+    * `context` is what `call` gives beside `x`, for keys and values of another text
     """
     # Everything of yours is put back at the end, and so is all of the caller's. The numbers that
     # are compared have 32 bits. Fresh biases may be zero, and a mistake in one would not show: all
@@ -175,7 +183,7 @@ def find_mistakes(
                 return NotTried("the formula has four matrices, and they weren't found")
             # Numbers are compared, so nothing is kept for a backward pass.
             with torch.no_grad():
-                return compared(x, run(x), matrices, heads)
+                return compared(x, run(x), matrices, heads, sees_all=sees_all, context=context)
 
         # Each attention takes its mask in its own way, so only you can say how.
         def padding() -> str:
@@ -194,12 +202,16 @@ def find_mistakes(
         def in_evaluation(test: Callable[..., str]) -> str:
             return test(rough.eval(), run, x)
 
+        def without_looking(test: Callable[..., str]) -> str:
+            return NotTried(MAY) if sees_all else in_evaluation(test)
+
         # A leak is seen although calls differ, since its gradient is never zero. Everything else
         # would fail in its own words, so it comes after the test of that.
         first = (nothing_from_the_future, same_twice)
         others = [one for one in PROPERTIES if one not in first]
         tests = [("runs", lambda: called(run, x))]
-        tests += [(one.__name__, partial(in_evaluation, one)) for one in first]
+        tests += [(first[0].__name__, partial(without_looking, first[0]))]
+        tests += [(first[1].__name__, partial(in_evaluation, first[1]))]
         tests += [("comparison", comparison)]
         tests += [(one.__name__, partial(in_evaluation, one)) for one in others]
         tests += [("padding_hides", padding)]

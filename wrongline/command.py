@@ -43,7 +43,14 @@ from torch import Tensor, nn
 from wrongline.attention_tests import find_mistakes
 from wrongline.calling import logits_of, own_lengths
 from wrongline.definitions import run_definitions, trains
-from wrongline.guesses import SIZES, Config, guess_arguments
+from wrongline.guesses import (
+    SIZES,
+    Config,
+    guess_arguments,
+    missing_in,
+    share_heads,
+    sizes_in,
+)
 from wrongline.in_place import borrowed
 from wrongline.language_model import find_in_language_model
 from wrongline.model_tests import SEES
@@ -156,27 +163,31 @@ def load(name: str, definitions: bool = False) -> Makes:
     return kind
 
 
-def make(kind: Makes, arguments: str | None) -> nn.Module:
+def make(kind: Makes, arguments: str | None) -> tuple[nn.Module, dict[str, Any]]:
     r"""
     ## Make one of the class
 
-    An argument that has no default and no known name is an error that says so.
+    And the arguments that it was made with. One that has no default and no known name is an error
+    that says so.
     """
     # What was said is a line of Python of your own, which may name what the file or module has.
     if arguments:
         names = {"Config": Config, **vars(sys.modules[kind.__module__])}
-        return kind(**eval(arguments, names))
+        said = eval(arguments, names)
+        return kind(**said), said
 
     # A class that names the class of its configuration is one of the transformers library.
     config_class = getattr(kind, "config_class", None)
     if config_class is not None:
         # Two layers, a width of 32.
-        return kind(tiny(config_class, **special_sizes(config_class.model_type)))
+        return kind(tiny(config_class, **special_sizes(config_class.model_type))), {}
 
     # By their names, as on the page where code is pasted. What a configuration needs is known by
     # what its file reads from it.
     text = Path(inspect.getfile(kind)).read_text(encoding="utf-8")
     guessed, unknown = guess_arguments(kind, text)
+    # Heads that share keys in the wrong order show with more than one key head.
+    share_heads(guessed)
     # Nobody can guess what this is.
     if unknown:
         said = [f"{name}={value!r}" for name, value in guessed.items()]
@@ -187,25 +198,26 @@ def make(kind: Makes, arguments: str | None) -> nn.Module:
     # What was guessed is shown, so that a wrong guess can be seen.
     print(f"{kind.__name__}({', '.join(f'{n}={shown(v)}' for n, v in guessed.items())})")
     try:
-        return kind(**guessed)
+        return kind(**guessed), guessed
     except AttributeError as error:
         # Something is read from a configuration, and its name says nothing.
         for name, config in guessed.items():
             if isinstance(config, Config) and error.obj is config:
-                raise ValueError(unguessed(name, config, str(error.name))) from error
+                missing = missing_in(error, config, text)
+                raise ValueError(unguessed(name, config, missing)) from error
         raise
 
 
-def unguessed(name: str, config: Config, missing: str) -> str:
+def unguessed(name: str, config: Config, missing: list[str]) -> str:
     r"""
     ## What to say about a configuration
 
-    All that was guessed of it, and the name that is missing.
+    All that was guessed of it, and the names that are missing.
     """
     said = [f"{key}={value!r}" for key, value in config.items()]
-    inner = ", ".join([*said, f"{missing}=..."])
+    inner = ", ".join([*said, *(f"{one}=..." for one in missing)])
     return (
-        f"nobody can guess `{missing}` of `{name}`: say all of it, by "
+        f"nobody can guess `{missing[0]}` of `{name}`: say all of it, by "
         f"--arguments 'dict({name}=Config({inner}))'"
     )
 
@@ -260,19 +272,24 @@ def examine(module: nn.Module, width: int, heads: int, **options: Any) -> Findin
 def judge(
     name: str,
     arguments: str | None = None,
-    sizes: tuple[int, int] = (SIZES["d_model"], SIZES["heads"]),
+    sizes: tuple[int | None, int | None] = (None, None),
     definitions: bool = False,
     **options: Any,
 ) -> tuple[Findings, Makes]:
     r"""
     ## Find it, make it, test it
 
-    `arguments` are said or guessed, and `sizes` are the width and the heads of an attention.
+    `arguments` are said or guessed, and so are `sizes`: the width and the heads of an attention.
     """
     # The same weights each time.
     torch.manual_seed(0)
     kind = load(name, definitions)
-    return examine(make(kind, arguments), *sizes, **options), kind
+    module, given = make(kind, arguments)
+    # Those that it was made with, if nobody has said them.
+    known = sizes_in(module, given)
+    width = sizes[0] or known["d_model"]
+    heads = sizes[1] or known["heads"] or SIZES["heads"]
+    return examine(module, width, heads, **options), kind
 
 
 def shown_by_line(found: Findings, kind: Makes) -> str:
@@ -314,8 +331,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("name", metavar="FILE:CLASS", help="or MODULE:CLASS")
     parser.add_argument("--arguments", metavar="PYTHON", help="a dict, in place of guesses")
     # An attention that was made by hand may have other sizes.
-    parser.add_argument("--heads", type=int, default=SIZES["heads"], help="of an attention")
-    parser.add_argument("--width", type=int, default=SIZES["d_model"], help="of an attention")
+    parser.add_argument("--heads", type=int, help="of an attention")
+    parser.add_argument("--width", type=int, help="of an attention")
     # What is asked, and how it is told.
     parser.add_argument("--skip", nargs="*", default=[], metavar="TEST", help="tests to leave out")
     parser.add_argument("--only", nargs="*", default=[], metavar="TEST", help="no other tests")

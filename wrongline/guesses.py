@@ -17,8 +17,6 @@ With a mask that is never used, the printed loss is
 switch for their mask, and it is often off.
 """
 
-import ast
-import builtins
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -26,27 +24,45 @@ from dataclasses import is_dataclass
 from types import SimpleNamespace
 from typing import Any
 
+import torch
 from torch import nn
 
 # What published code calls the width, the number of heads, and so on.
 NAMES = {
     # The width of a position and, where only one is named, of what goes in and comes out.
     "d_model": "d_model embed_dim n_embd emb_dim embed_size hidden_size dim d_embed embedding_dim "
-    "embd_dim d_in d_out in_dim out_dim input_dim output_dim width model_dim num_hiddens emb k d c",
+    "embd_dim d_in d_out in_dim out_dim input_dim output_dim width model_dim num_hiddens emb k d c "
+    "hidden n_embed embed emb_size d_emb hid_dim query_dim key_size query_size value_size "
+    "in_features hidden_features model_size d_hidn num_embed n_state feature_dim embedding_size "
+    "dmodel",
     # Heads, and the width of one of them.
-    "heads": "heads n_heads num_heads n_head nhead num_attention_heads nheads h",
+    "heads": "heads n_heads num_heads n_head nhead num_attention_heads nheads h attn_heads "
+    "num_attn_heads attention_heads head_num n_attention_heads",
     # Heads may share their keys and values.
     "key_heads": "key_heads n_kv_heads kv_heads num_kv_heads num_key_value_heads n_kv_head "
-    "num_kv_groups",
-    "d_k": "d_k d_v d_head head_dim head_size dim_head dim_k dim_v",
+    "num_kv_groups n_kv_groups",
+    "d_k": "d_k d_v d_head head_dim head_size dim_head dim_k dim_v dim_heads",
     # The greatest length of a text, for which masks are made in advance.
     "seq_len": "seq_len block_size context_length max_len max_seq_len n_ctx max_length "
-    "context_size sequence_length max_position_embeddings n_positions t",
+    "context_size sequence_length max_position_embeddings n_positions t max_seq_length "
+    "num_positions maxlen seq_length ctx_len n_seq num_steps context_window",
+    # Sequences of a batch, for code that is told how many there are.
+    "batch": "batch_size bs bsz",
     # What only whole models have.
-    "n_vocab": "n_vocab vocab_size vocab n_tokens num_tokens ntoken tgt_vocab_size",
-    "n_layers": "n_layers n_layer num_layers num_hidden_layers depth n_blocks layers nlayers",
-    "d_ff": "d_ff ff_dim hidden_dim ffn_dim mlp_dim d_hidden d_hid dim_feedforward "
-    "intermediate_size",
+    "n_vocab": "n_vocab vocab_size vocab n_tokens num_tokens ntoken tgt_vocab_size src_vocab_size "
+    "src_vocab tgt_vocab trg_vocab n_src_vocab n_trg_vocab n_tgt_vocab trg_vocab_size enc_voc_size "
+    "dec_voc_size num_embeddings voc_size",
+    # Classes of images or texts.
+    "n_classes": "n_classes num_classes n_class num_labels nb_classes",
+    "n_layers": "n_layers n_layer num_layers num_hidden_layers depth n_blocks layers nlayers "
+    "num_blks num_blocks",
+    "d_ff": "d_ff ff_dim hidden_dim ffn_dim mlp_dim d_hidden d_hid dim_feedforward d_inner "
+    "intermediate_size ffn_num_hiddens ffn_hidden feed_forward_hidden pf_dim dim_ff d_inner_hid "
+    "mlp_hidden_dim filter_size",
+    # Images, the patches that they are cut into, and their channels.
+    "image": "image_size img_size img_dim input_resolution image_dim",
+    "patch": "patch_size patch_dim patch",
+    "channels": "channels in_channels in_chans num_channels n_channels in_channel img_channels",
     # How far a token sees, or how many are read together.
     "window": "window window_size sliding_window sliding_window_size attention_window "
     "attn_window local_window local_window_size local_attn_window_size window_len chunk_size "
@@ -70,6 +86,12 @@ SIZES: dict[str, Any] = {
     "n_vocab": 19,
     "n_layers": 2,
     "d_ff": 32,
+    "batch": 5,
+    "n_classes": 13,
+    # Patches of three colours, in rows of five.
+    "image": 20,
+    "patch": 4,
+    "channels": 3,
     # Shorter than the text of the tests, so that a mistake at its edge shows.
     "window": 4,
     "eps": 1e-5,
@@ -84,7 +106,7 @@ GROUPED = {"heads": 6, "key_heads": 2, "d_k": 4}
 CONFIGS = ("config", "cfg", "args", "hparams", "params", "conf")
 
 # What the class of a configuration is called.
-CONFIG_CLASS = r"(?i)(config|cfg|args|params|settings|options)$"
+CONFIG_CLASS = r"(?i)(config|cfg|cfgnode|args|params|settings|options|namespace)$"
 NOTHING = inspect.Parameter.empty
 
 
@@ -99,7 +121,62 @@ def meaning(name: str) -> str:
         return "dropout"
 
     # Capitals make no difference: some write “T” and “C”.
-    return next((one for one, names in NAMES.items() if name.lower() in names.split()), "")
+    known = next((one for one, names in NAMES.items() if name.lower() in names.split()), "")
+    # Images are cut into patches in several ways at once, and must fit all of them.
+    parts = re.search(r"(?i)_(patch|image|img)_size$", name)
+    return known or ("" if not parts else "patch" if parts[1].lower() == "patch" else "image")
+
+
+# How names end that say what they are, with something before it: `cls_depth`, `i_vocab_size`.
+ENDS = (
+    (r"vocab(_size)?$|n_token$|_tokens$", "n_vocab"),
+    (r"kv_?heads$", "key_heads"),
+    (r"heads?$", "heads"),
+    (r"depth$|layers?$|blocks$", "n_layers"),
+    (r"patch_size$", "patch"),
+    (r"(img|image)_size$", "image"),
+    (r"head_(dim|size)$|dim_head$", "d_k"),
+    (r"(ff|ffn|mlp|inner)_?(dim|hidden|size)\w*$", "d_ff"),
+    (r"max_\w*len\w*$|_len$", "seq_len"),
+    (r"classes$", "n_classes"),
+    (r"(^|_)(dim|size|width|hidden|channels|features|embed|embd|units)$", "d_model"),
+)
+
+
+# What published code calls the precision of its numbers.
+PRECISIONS = ("dtype", "param_dtype", "torch_dtype")
+
+
+def likely(name: str) -> Any:
+    r"""
+    ## What an argument must be that has no default
+
+    By the end of its name; or an index of a special token, a place or a type. None, if nothing says
+    so.
+    """
+    if name == "device":
+        return "cpu"
+    if name in PRECISIONS:
+        return torch.float32
+    # No text of a test has this token.
+    if re.search(r"(?i)(idx|_id|_token|_index)$|^(pad|bos|eos|sos)$", name):
+        return 0
+    what = next((one for end, one in ENDS if re.search(end, name.lower())), "")
+    return SIZES.get(what)
+
+
+def as_argument(name: str, parameter: inspect.Parameter, around: dict[str, Any]) -> type | None:
+    r"""
+    ## An argument that is a module of the text
+
+    Its annotation is a class, or it is called as one: `encoder` for `Encoder`.
+    """
+    kinds = [one for one in around.values() if isinstance(one, type) and issubclass(one, nn.Module)]
+    for one in kinds:
+        own = one.__module__ == "pasted" and one.__name__.lower() == name.lower().replace("_", "")
+        if own or parameter.annotation in (one, one.__name__) and one is not nn.Module:
+            return one
+    return None
 
 
 def size_for(name: str, default: Any, sizes: dict[str, Any]) -> Any:
@@ -110,9 +187,13 @@ def size_for(name: str, default: Any, sizes: dict[str, Any]) -> Any:
     does a switch whose name has the word of a size in it, such as `drop_mask=False`.
     """
     size = sizes[meaning(name)]
+    # One for each axis, or for each stage.
+    if isinstance(default, tuple | list) and default and type(default[0]) is int:
+        return type(default)([size] * len(default))
     if isinstance(default, bool) and not isinstance(size, bool):
         return default
-    if meaning(name) == "eps" and default is not NOTHING:
+    # What is zero by default is off, such as the classes of a head.
+    if default == 0 and type(default) is int or meaning(name) == "eps" and default is not NOTHING:
         return default
     if meaning(name) != "window" or default is NOTHING:
         return size
@@ -205,6 +286,60 @@ def is_yes_or_no(annotation: Any) -> bool:
     return annotation in (bool, "bool")
 
 
+def is_switch(name: str) -> bool:
+    r"""
+    ## Is a name that of a switch?
+
+    As `use_flash` or `return_dict`. What nobody has turned on is off.
+    """
+    return bool(
+        re.match(r"(use|is|has|with|enable|output|return|do|tie|add)_|gradient_check", name)
+    )
+
+
+# What gives a configuration to those who ask its class for one.
+GIVES = r"(?i)config|default|hparams|args|params|settings"
+
+
+def given_by(makes: Callable[..., Any]) -> Iterator[Any]:
+    r"""
+    ## Configurations that a class gives itself
+
+    By a static method, or one of the class, that needs nothing, as `GPT.get_default_config()`.
+    """
+    for name, one in vars(makes).items() if isinstance(makes, type) else ():
+        if not isinstance(one, staticmethod | classmethod) or not re.search(GIVES, name):
+            continue
+        try:
+            made = getattr(makes, name)()
+        except Exception:
+            continue
+        if made is not None and not isinstance(made, nn.Module):
+            yield made
+
+
+def with_sizes(made: Any) -> Any:
+    r"""
+    ## The same configuration, with the sizes of the test
+
+    A name of a published model, such as `model_type = "gpt2"`, would bring other sizes along.
+    """
+    values = made if isinstance(made, dict) else vars(made)
+    sizes = SIZES | {"dropout": 0.1}
+    for name, value in [*values.items()]:
+        new = size_for(name, value, sizes) if meaning(name) else value
+        new = None if re.search(PRESET, name) and isinstance(value, str) else new
+        if isinstance(made, dict):
+            made[name] = new
+        else:
+            setattr(made, name, new)
+    return made
+
+
+# What says that all sizes are those of a published model.
+PRESET = r"^(model_type|model_name|preset|variant|arch)$"
+
+
 def of_its_class(kind: type) -> Any:
     r"""
     ## A configuration of a class that the text has
@@ -246,12 +381,16 @@ def classes_of_configs(makes: Callable[..., Any], name: str, others: list[type])
     return [one for one in dict.fromkeys(said + named) if not issubclass(one, nn.Module)]
 
 
-def config_of(makes: Callable[..., Any], name: str, text: str) -> Config:
+def config_of(makes: Callable[..., Any], name: str, text: str) -> Any:
     r"""
     ## Make a configuration
 
     Of what is read from it, wherever in the text: `config.n_head` or `cfg["n_head"]`.
     """
+    # A class may give its own. It can do more than ours, such as merge another into it.
+    for made in given_by(makes):
+        return with_sizes(made)
+
     # What nobody can guess has a default where the configuration is a class of the same file.
     around = getattr(maker(makes), "__globals__", {})
     others = [one for one in around.values() if isinstance(one, type)]
@@ -266,7 +405,15 @@ def config_of(makes: Callable[..., Any], name: str, text: str) -> Config:
     known = {one: size_for(one, defaults.get(one, NOTHING), sizes) for one in read if meaning(one)}
 
     # The sizes of the test go before defaults.
-    found = {one: value for one, value in (defaults | known).items() if one in read}
+    # A dictionary above the class may be one, as `GPT_CONFIG = {"n_heads": 12, ...}`.
+    for one in around.values():
+        if isinstance(one, dict) and len({*one} & {*read}) > 1 and all(type(k) is str for k in one):
+            defaults = {**defaults, **one}
+    every = {one: False if is_switch(one) else likely(one) for one in read}
+    every |= {one: value for one, value in (defaults | known).items() if one in read}
+    found = {one: value for one, value in every.items() if value is not None or one in defaults}
+    # Numbers have 32 bits in all tests.
+    found |= {one: torch.float32 for one in read if one in PRECISIONS}
     # A class that can be made knows more: what it computes.
     if name in inspect.signature(maker(makes)).parameters:
         for kind in reversed(classes_of_configs(makes, name, others)):
@@ -322,12 +469,56 @@ def guess_arguments(makes: Callable[..., Any], text: str) -> tuple[dict[str, Any
         elif isinstance(default, int | float | str | None):
             found[name] = default
         # A switch is off, if nobody says that it is on.
-        elif default is parameter.empty and is_yes_or_no(parameter.annotation):
+        elif default is parameter.empty and (is_yes_or_no(parameter.annotation) or is_switch(name)):
             found[name] = False
-        # Without a default, it has to be said.
+        # Without a default, the end of its name may say what it is, or it has to be said.
+        elif default is parameter.empty and likely(name) is not None:
+            found[name] = likely(name)
         elif default is parameter.empty:
-            unknown.append(name)
+            around = getattr(maker(makes), "__globals__", {})
+            kind = as_argument(name, parameter, around)
+            inner, left = (
+                guess_arguments(kind, text) if kind and kind is not makes else ({}, [name])
+            )
+            if left:
+                unknown.append(name)
+            else:
+                found[name] = kind(**inner)  # type: ignore[misc]
+    # What is as wide as the model by default, has its width.
+    widths = {one.default for name, one in named if meaning(name) == "d_model"} - {NOTHING, None}
+    for name, one in named:
+        if (
+            not meaning(name)
+            and type(one.default) is int
+            and one.default in widths
+            and name in found
+        ):
+            found[name] = SIZES["d_model"]
     return found, unknown
+
+
+def missing_in(error: AttributeError, config: Config, text: str) -> list[str]:
+    r"""
+    ## What a configuration lacks
+
+    The name that the error is about, and what else the text reads from one and nobody can guess.
+    """
+    known = dir(config)
+    read = [one for name in CONFIGS for one in names_read(name, text, {}) if one not in known]
+    return list(dict.fromkeys([str(error.name), *read]))
+
+
+def holds(values: Any) -> dict[str, Any]:
+    r"""
+    ## What a configuration holds
+
+    Empty, if it is none.
+    """
+    if isinstance(values, dict):
+        return values
+    is_one = isinstance(values, Config) or re.search(CONFIG_CLASS, type(values).__name__)
+    is_plain = not isinstance(values, type | nn.Module) and hasattr(values, "__dict__")
+    return vars(values) if is_plain and (is_one or is_dataclass(values)) else {}
 
 
 def guess_constants(names: dict[str, Any]) -> dict[str, int]:
@@ -341,34 +532,14 @@ def guess_constants(names: dict[str, Any]) -> dict[str, int]:
     return {name: SIZES[meaning(name)] for name in sizes if meaning(name) in SIZES}
 
 
-def guess_undefined(text: str, names: dict[str, Any]) -> dict[str, Any]:
-    r"""
-    ## Guess what a text reads and nobody has defined
-
-    Most people copy a class without the sizes that stand above it.
-    """
-    read: set[str] = set()
-    bound = {*names, *vars(builtins)}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Name):
-            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-    sizes = SIZES | {"dropout": 0.1}
-    found = {name: sizes[meaning(name)] for name in sorted(read - bound) if meaning(name) in sizes}
-    # One or two letters may be anything here, too.
-    found = {name: one for name, one in found.items() if len(name) > 2}
-    return found | ({"device": "cpu"} if "device" in read - bound else {})
-
-
 def share_heads(*said: dict[str, Any]) -> None:
     r"""
     ## More heads, where some share their keys
 
     Two key heads for six heads of the same width in all, also in a configuration.
     """
-    configs = [one for values in said for one in values.values() if isinstance(one, Config)]
-    holders = [*said, *map(vars, configs)]
+    # (A configuration that is shown as a name, such as `cfg=Settings()`, may be changed, too.)
+    holders = [*said, *(holds(one) for values in said for one in values.values())]
     known = [
         (values, name, meaning(name))
         for values in holders
@@ -393,7 +564,7 @@ def sizes_in(module: nn.Module, *said: dict[str, Any]) -> dict[str, int]:
     for values in (vars(module), *said):
         for name, value in values.items():
             # A configuration holds many.
-            within = vars(value) if isinstance(value, Config) else {name: value}
+            within = holds(value) or {name: value}
             found |= {meaning(n): v for n, v in within.items() if type(v) is int and meaning(n)}
     return found
 

@@ -21,12 +21,13 @@ calls the model in the right way.
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from wrongline.calling import TARGETS
+from wrongline.calling import BEGINNING, TARGETS, shaped
 from wrongline.guesses import SIZES
 from wrongline.model_tests import MODEL_TESTS
 from wrongline.properties import (
@@ -35,7 +36,7 @@ from wrongline.properties import (
     sequences_apart,
 )
 from wrongline.verdicts import RIGHT
-from wrongline.ways_to_call import Way, best_of, ways
+from wrongline.ways_to_call import OTHER_LENGTH, Way, best_of, ways
 from wrongline.whole import Whole, run_tests
 
 # What published code calls a cache, and the wish for one.
@@ -60,16 +61,18 @@ def texts(d_model: int = 0) -> Tensor:
 
     5 sequences of 7 vectors, or of tokens if no width is said.
     """
-    # If there were as many sequences as tokens, a mask would fit along both axes.
+    # If there were as many sequences as tokens, a mask would fit along both axes. Token 0 is
+    # padding for many.
     torch.manual_seed(1)
-    return torch.randn(5, 7, d_model) if d_model else torch.randint(SIZES["n_vocab"], (5, 7))
+    return torch.randn(5, 7, d_model) if d_model else torch.randint(1, SIZES["n_vocab"], (5, 7))
 
 
-def scores_in(result: Any) -> Tensor:
+def scores_in(result: Any, tokens: Tensor | None = None) -> Tensor:
     r"""
     ## The scores in a result
 
-    The first tensor with three axes: for the batch, the positions and the features or tokens.
+    The first tensor with three axes: for the batch, the positions and the features or tokens. Or
+    one with a row for each of the `tokens`.
     """
     # In a field, in a dictionary, beside a loss or a cache: all of it is looked through.
     found = getattr(result, "logits", result)
@@ -81,17 +84,65 @@ def scores_in(result: Any) -> Tensor:
     for one in parts:
         if isinstance(one, Tensor) and one.dim() == 3:
             return one
+    # For a loss, some have put all positions into one row.
+    for one in parts:
+        if isinstance(one, Tensor) and tokens is not None and one.dim() == 2:
+            shaped_one = shaped(one, tokens)
+            if shaped_one.dim() == 3:
+                return shaped_one
 
     # The sentence is what the page shows.
     raise ValueError("no result has three axes: batch, positions, and tokens")
 
 
+# What else a model must be given: zeros for segments, places, the text of its encoder.
+SEGMENTS = r"(?i)segment|token_type|type_ids"
+PLACES = r"(?i)pos"
+SOURCE = r"(?i)^(src|source|enc(oder)?_(in|input|tokens|ids)\w*|context|memory)"
+
+
+def role_of(name: str) -> str:
+    r"""
+    ## What an argument of a model is
+    """
+    if re.search(BEGINNING, name):
+        return "beginning"
+    roles = {"segments": SEGMENTS, "places": PLACES, "source": SOURCE}
+    return next((one for one, pattern in roles.items() if re.search(pattern, name)), "tokens")
+
+
+@dataclass(frozen=True)
 class ModelWay(Way):
     r"""
     ## A way to call a model
 
-    As for an [attention](ways_to_call.py#Way). What is passed once more are the targets.
+    As for an [attention](ways_to_call.py#Way). What is passed once more are the targets. Other
+    inputs have a role: they are zeros, places, the place of the first token, or the text of an
+    encoder.
     """
+
+    roles: tuple[str, ...] = ()
+
+    def given(self, turned: Tensor) -> list[Any]:
+        r"""
+        ### Its inputs
+        """
+        source = (torch.arange(OTHER_LENGTH) * 5 + 1) % (SIZES["n_vocab"] - 2) + 1
+        is_first = int(self.layout == "sequence first")
+        rows = turned.shape[is_first]
+        source = source.unsqueeze(is_first)
+        # The same for all sequences, and another length than theirs.
+        source = source.repeat(1, rows) if is_first else source.repeat(rows, 1)
+        length = turned.shape[1 - is_first]
+        places = torch.arange(length).unsqueeze(is_first).expand_as(turned)
+        known = {
+            "tokens": turned,
+            "segments": torch.zeros_like(turned),
+            "places": places.contiguous(),
+            "beginning": 0,
+            "source": source.contiguous(),
+        }
+        return [known[role] for role in self.roles or ["tokens"] * self.inputs]
 
     def __call__(self, model: nn.Module, x: Tensor) -> Tensor:
         r"""
@@ -105,9 +156,10 @@ class ModelWay(Way):
         turned = x.t() if self.layout == "sequence first" else x
         # A model that makes its own mask gets none.
         mask = {} if self.mask == "none" else {self.name: self.causal_mask(x.shape[1])}
+        mask |= dict.fromkeys(self.absent)
 
         # The tokens are their own targets. That is no training: it only asks for all scores.
-        scores = scores_in(model(*[turned.contiguous()] * self.inputs, **mask))
+        scores = scores_in(model(*self.given(turned.contiguous()), **mask), turned)
         return scores.transpose(0, 1) if self.layout == "sequence first" else scores
 
 
@@ -120,12 +172,23 @@ def badness(module: nn.Module, way: Way, x: Tensor) -> int:
         with torch.no_grad():
             found = run_tests(MODEL_TESTS, Whole(module, x, x, predict=way))
         # What couldn't be tried for a NaN is no better than what fails.
-        return sum(one.kind != RIGHT for one in found.verdicts)
+        return sum(weight(one.test) for one in found.verdicts if one.kind != RIGHT)
 
     # Three quick tests tell the ways apart: what is read along the wrong axis fails one of them.
     # (A test may leave it in training.)
     tests = (same_twice, nothing_from_the_future, sequences_apart)
-    return sum(bool(test(module.eval(), lambda x: way(module, x), x)) for test in tests)
+    return sum(
+        weight(test.__name__) for test in tests if test(module.eval(), lambda x: way(module, x), x)
+    )
+
+
+def weight(test: str) -> int:
+    r"""
+    ## How bad it is to fail a quick test
+
+    An encoder sees the future on purpose. Nothing reads along the batch on purpose.
+    """
+    return 2 if test in ("sequences_apart", "each_sequence_alone") else 1
 
 
 def best_way(
@@ -149,13 +212,19 @@ def model_ways(forward: Callable, answers: dict[str, Any]) -> Iterator[ModelWay]
     """
     # With what it must be given, first. Nothing else has no default.
     named = [*inspect.signature(forward).parameters]
-    needed = next(ways(forward, {})).inputs
+    first = next(ways(forward, {}))
+    needed = first.inputs
     # Then with its targets, if they come next.
     more = len(named) > needed and re.search(TARGETS, named[needed])
+    # Inputs come in the order of the signature, without masks.
+    others = [one for one in named if one not in (*first.absent, first.name)]
     for inputs in (needed, needed + 1)[: 2 if more else 1]:
         # What was said replaces what was guessed.
-        for way in ways(forward, {"inputs": inputs} | answers):
-            yield ModelWay(**vars(way))
+        for way in ways(forward, {"inputs": inputs, "other": False} | answers):
+            roles = tuple(role_of(one) for one in others[: way.inputs])
+            # A single text is no text of an encoder.
+            plain = {*roles} == {"tokens"} or roles.count("tokens") == 0 and len(roles) == 1
+            yield ModelWay(**vars(way), roles=() if plain else roles)
 
 
 def reader(
@@ -190,7 +259,9 @@ def reader(
             turned = part.transpose(0, 1) if way.layout == "sequence first" else part
             # The first call gets no cache, and makes one. Each later one gets that of the call
             # before it.
-            result = module(*[turned] * way.inputs, **wishes, **kept)
+            # (The text of an encoder, or of cross-attention, is the same each time.)
+            given = way.given(turned) if isinstance(way, ModelWay) else way.inputs_of(part, turned)
+            result = module(*given, **dict.fromkeys(way.absent), **wishes, **kept)
 
             # The cache comes last in the result. Some have None there for a loss that isn't asked
             # for.

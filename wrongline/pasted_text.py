@@ -24,7 +24,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wrongline.guesses import Config
+from wrongline.functions import attentions_in
+from wrongline.guesses import Config, holds
+from wrongline.may_see import Definitions
 from wrongline.run_pasted import FILE, run_text
 
 # Words of a finding, and what its line looks like: the likeliest first.
@@ -49,38 +51,63 @@ PLACES = (
 )
 
 
+# What reads tokens or pictures, and what is a part by its name.
+READS = r"Embedding\(|wte\b|Conv2d\(|patch|img|image"
+PART = r"(?i)attention|attn|embed|^head$|block|layer|norm|mlp|feed_?forward|wrapper|^ffn?$"
+
+
+def is_whole(name: str, known: Definitions) -> bool:
+    r"""
+    ## Is a class a whole model?
+
+    It is no part of another one, has parts, and reads tokens or pictures.
+    """
+    has_parts = any(isinstance(known.nodes[one], ast.ClassDef) for one in known.parts(name))
+    is_part = any(isinstance(known.nodes[one], ast.ClassDef) for one in known.wholes(name))
+    return (
+        has_parts
+        and not is_part
+        and not re.search(PART, name)
+        and bool(re.search(READS, known.own(name)))
+    )
+
+
 def classes_in(names: dict[str, Any], text: str) -> list[str]:
     r"""
-    ## The modules that it defines
+    ## What can be tested
 
-    The one to test comes first: an attention by its name, else the one that puts the others
-    together. Of several the last.
+    The modules that a text defines, and the attentions that are functions. The one to test comes
+    first: a whole model, or an attention by its name, else the one that puts the others together.
+    Of several the last.
     """
     # Only classes that were made by the text itself, none that it has imported.
     found = [
         # Each of them has the name of the module in which it was made.
         name
         for name, one in names.items()
-        if isinstance(one, type) and issubclass(one, nn.Module) and one.__module__ == "pasted"
+        if isinstance(one, type)
+        and issubclass(one, nn.Module)
+        and one.__module__ == "pasted"
+        # What has no `forward` of its own is called by nobody.
+        and any("forward" in vars(base) for base in one.__mro__ if base is not nn.Module)
     ]
     # What another class mentions is a part of it.
-    bodies = [one for one in ast.parse(text).body if isinstance(one, ast.ClassDef)]
-
-    # A class may mention itself, in `super(Name, self)`.
-    # That doesn't make it a part.
+    known = Definitions(text)
     parts = {
-        one.id
-        for body in bodies
-        for one in ast.walk(body)
-        # A name that is read there.
-        if isinstance(one, ast.Name) and one.id != body.name
+        other
+        for name, mentions in known.mentions.items()
+        if isinstance(known.nodes[name], ast.ClassDef)
+        for other in mentions
     }
 
-    # First the names that say it, then what is no part of anything.
+    def place(name: str) -> tuple[bool, bool, bool]:
+        if name not in known.nodes:
+            return True, True, True
+        whole = is_whole(name, known)
+        return not whole, not re.search(r"(?i)attention|attn", name), name in parts
+
     # The sort keeps the order otherwise.
-    return sorted(
-        reversed(found), key=lambda name: ("attention" not in name.lower(), name in parts)
-    )
+    return [*sorted(reversed(found), key=place), *attentions_in(names)]
 
 
 def line_of(sentence: str, text: str) -> int | None:
@@ -160,8 +187,11 @@ def shown(value: Any) -> str:
     # Anything as it would be typed.
     return (
         # A configuration by what is in it.
-        ", ".join(f"{k}={v!r}" for k, v in vars(value).items())
-        if isinstance(value, Config)
+        ", ".join(f"{k}={v!r}" for k, v in holds(value).items())
+        if not isinstance(value, dict) and holds(value)
+        # A part is made of its class.
+        else f"{type(value).__name__}(...)"
+        if isinstance(value, nn.Module)
         else repr(value)
     )
 

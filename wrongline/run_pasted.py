@@ -6,7 +6,8 @@ summary: A text becomes classes, though half of what it imports is not there.
 
 Somebody pastes a class, with or without the first lines of its file. Without them, `nn` and `torch`
 are unknown. With them, a library may be imported that isn't here, which most often the class
-doesn't even use. Neither is a mistake of the attention.
+doesn't even use. Neither is a mistake of the attention. Others paste a notebook with its prompts,
+its prose and what it has printed: [another page](code_in.py) finds the code in it.
 
 **In:** a text. **Out:** the names that it defines. The [next page](pasted_text.py) looks for the
 classes among them.
@@ -17,17 +18,18 @@ import copy
 import linecache
 import math
 import re
+import sys
+from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from wrongline.guesses import Config
+
 # What the text is called in error messages.
 FILE = "pasted.py"
-
-# Prompts of Python and of a notebook; commands of a notebook, and the fence of a README.
-PROMPT = r"^(>>>|\.\.\.|In ?\[\d*\]:|\s*\.\.\.:)( |$)"
-COMMAND = r"^([!%]\S|```)"
 
 
 class Missing:
@@ -44,23 +46,159 @@ class Missing:
         # A path, such as `numpy.linalg`.
         self.name = name
 
-    def __getattr__(self, name: str) -> "Missing":
+    def __getattr__(self, name: str) -> Any:
         r"""
         A part of it is missing as well.
         """
         # Python itself asks for names with underscores, to see whether they are there.
         if name.startswith("__"):
             raise AttributeError(name)
-        return Missing(f"{self.name}.{name}")
+        return stand_in(f"{self.name}.{name}")
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        r"""
+        As the base of a class, it is a plain module: most libraries add nothing to `forward`.
+        """
+        # What is mixed in adds no `forward` either.
+        if re.search(r"Mixin$|Protocol$|Enum$", self.name):
+            return ()
+        own = any(isinstance(one, type) and issubclass(one, nn.Module) for one in bases)
+        return () if own else (Base,)
+
+    def __getitem__(self, item: Any) -> "Missing":
+        r"""
+        In an annotation, such as `Float[Tensor, "b n d"]`.
+        """
+        return self
 
     def __call__(self, *inputs: Any, **others: Any) -> Any:
         r"""
         It raises an error that says what is here.
         """
-        # The reader can then write it with what is here.
+        # The reader can then add it, or write it with what is here.
         raise ImportError(
-            f"{self.name} is not here. There is Python’s library, and what lessons use of PyTorch"
+            f"{self.name} is not here: paste its code above, if it is from another file of yours. "
+            "Of libraries there are Python’s, einops, and what lessons use of PyTorch"
         )
+
+
+class Base(nn.Module):
+    r"""
+    ## What stands for a base class that isn't here
+
+    That of a library that trains, or loads what was trained. It takes what theirs takes.
+    """
+
+    def __init__(self, *inputs: Any, **others: Any) -> None:
+        r"""
+        * `inputs` may begin with a configuration, which theirs keep
+        """
+        super().__init__()
+        if inputs:
+            self.config = inputs[0]
+
+    def post_init(self) -> None:
+        r"""
+        Theirs set the first weights here.
+        """
+
+    def save_hyperparameters(self, *names: Any, **others: Any) -> None:
+        r"""
+        Theirs keep the arguments.
+        """
+
+
+# A class of configurations that isn't here: anything that holds values will do.
+HOLDS = r"(?i)(config|cfgnode|cfg|namespace)$"
+
+
+def linear(goes_in: int, comes_out: int, bias: bool = True, **others: Any) -> nn.Linear:
+    r"""
+    ## A layer that would be spread over GPUs
+    """
+    return nn.Linear(goes_in, comes_out, bias)
+
+
+def embedding(rows: int, width: int, padding_idx: int | None = None, **others: Any) -> nn.Embedding:
+    r"""
+    ## A table that would be
+    """
+    return nn.Embedding(rows, width, padding_idx)
+
+
+# What stands for such parts, by the end of their names. With a single process, there is one.
+SPREAD = (
+    (r"ParallelLinear$", linear),
+    (r"ParallelEmbedding$", embedding),
+    (r"get_(tensor_)?(model_parallel_)?world_size$", lambda *given, **named: 1),
+    (r"get_(tensor_)?(model_parallel_)?rank$", lambda *given, **named: 0),
+)
+
+
+def stand_in(full: str) -> Any:
+    r"""
+    ## What stands for something that isn't here
+    """
+    if re.search(HOLDS, full):
+        return Config
+    # A constant of another file.
+    if re.search(r"(?i)dtype$", full):
+        return torch.float32
+    if re.search(r"(?i)device$", full):
+        return "cpu"
+    return next((one for end, one in SPREAD if re.search(end, full)), Missing(full))
+
+
+def without_calls(tree: ast.Module, missing: Mapping[str, Any]) -> None:
+    r"""
+    ## Leave out what is said and drawn
+
+    A call that stands alone gives nothing to what follows. If it isn't here, nobody misses it.
+    """
+    for node in ast.walk(tree):
+        for field in ("body", "orelse"):
+            body = getattr(node, field, None)
+            for at, one in enumerate(body if isinstance(body, list) else ()):
+                is_call = isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)
+                if is_call and re.split(r"\W", ast.unparse(one))[0] in missing:
+                    body[at] = ast.copy_location(ast.Pass(), one)
+
+
+def without_decorators(node: ast.AST, missing: Mapping[str, Any]) -> None:
+    r"""
+    ## Leave out decorators that aren't here
+
+    They check types, or write documents. The function is the same without them.
+    """
+    for one in ast.walk(node):
+        if isinstance(one, ast.FunctionDef | ast.ClassDef):
+            one.decorator_list = [
+                decorator
+                for decorator in one.decorator_list
+                if re.split(r"\W", ast.unparse(decorator))[0] not in missing
+            ]
+
+
+class OnTheCPU(ast.NodeTransformer):
+    r"""
+    ## What is put on a GPU stays where it is
+
+    No browser has one that Python can use.
+    """
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        r"""
+        As `x.cuda()`, `x.to("cuda")` or `torch.zeros(3, device="cuda")`.
+        """
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
+            return node.func.value if not node.keywords else node
+        is_place = isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "device")
+        named = [one.value for one in node.keywords if one.arg == "device"]
+        for one in [*(node.args if is_place else []), *named]:
+            if isinstance(one, ast.Constant) and str(one.value).startswith("cuda"):
+                one.value = "cpu"
+        return node
 
 
 def is_here(node: ast.stmt) -> bool:
@@ -77,7 +215,7 @@ def is_here(node: ast.stmt) -> bool:
     return True
 
 
-def without_missing(text: str) -> tuple[ast.Module, dict[str, Missing]]:
+def without_missing(text: str) -> tuple[ast.Module, dict[str, Any]]:
     r"""
     ## Leave out what can't be imported
 
@@ -86,7 +224,7 @@ def without_missing(text: str) -> tuple[ast.Module, dict[str, Missing]]:
     # A text that can't be read is an error of its own.
     tree = ast.parse(text, FILE)
     body: list[ast.stmt] = []
-    missing = {}
+    missing: dict[str, Any] = {}
 
     # Imports of the outermost level only: others may have a `try` around them.
     for node in tree.body:
@@ -106,48 +244,47 @@ def without_missing(text: str) -> tuple[ast.Module, dict[str, Missing]]:
             # What isn't here gets a stand-in. `import a.b` makes the name `a` alone.
             origin = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             name = one.asname or one.name.partition(".")[0]
-            missing[name] = Missing(".".join([*origin, one.name]).strip("."))
+            full = ".".join([*origin, one.name]).strip(".")
+            missing[name] = stand_in(full)
 
     # The text as it was, without some of its imports.
     tree.body = body
+    without_decorators(tree, missing)
+    OnTheCPU().visit(tree)
+    without_calls(tree, {name: one for name, one in missing.items() if isinstance(one, Missing)})
     return tree, missing
 
 
-def without_prompts(text: str) -> str:
+def usual_names(text: str) -> dict[str, Any]:
     r"""
-    ## What was copied beside the code
+    ## What is there before the text runs
 
-    From a terminal or a notebook. Lines are emptied and not removed, so that they keep their
-    numbers. Where there are prompts, what has none was printed.
+    Most people copy a class without the first lines of its file. So what most such code imports is
+    there already.
     """
-    try:
-        ast.parse(text)
-        return text
-    except SyntaxError:
-        lines = text.split("\n")
-    if any(re.match(r">>> |In ?\[", line) for line in lines):
-        lines = [re.sub(PROMPT, "", one) if re.match(PROMPT, one) else "" for one in lines]
-    return "\n".join("" if re.match(COMMAND, one) else one for one in lines)
+    # Tests copy the module, and errors show its lines: both look here for the text.
+    linecache.cache[FILE] = len(text), None, text.splitlines(keepends=True), FILE
+
+    # The classes that it defines are those of a module, where Python looks up annotations.
+    module = sys.modules["pasted"] = ModuleType("pasted")
+    names = vars(module)
+    # Some write `nn.functional`, some `F`.
+    names |= {"torch": torch, "nn": nn, "F": nn.functional, "math": math, "Tensor": Tensor}
+    return names
 
 
 def run_text(text: str) -> dict[str, Any]:
     r"""
     ## Run what was pasted
 
-    What most such code imports is there already. The classes that it defines are those of a module.
+    All of it, as if it were imported. ([Only what defines something](definitions.py) is run of a
+    text that somebody pastes to have it tested.)
     """
-    # Tests copy the module, and errors show its lines: both look here for the text.
-    linecache.cache[FILE] = len(text), None, text.splitlines(keepends=True), FILE
-
-    # Most people copy a class without the first lines of its file.
-    names = {"__name__": "pasted", "torch": torch, "nn": nn, "F": nn.functional}
-    # Some write `nn.functional`, some `F`.
-    names |= {"math": math, "Tensor": Tensor}
-
     # What isn't here has a name as well, and fails when it is called.
-    # All that the text defines comes to the names.
+    names = usual_names(text)
     tree, missing = without_missing(text)
     names |= missing
+    # All that the text defines comes to the names.
     exec(compile(tree, FILE, "exec"), names)
     return names
 

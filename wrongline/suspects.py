@@ -42,6 +42,7 @@ from wrongline.weight_switches import (
     MERGES,
     OTHER_WEIGHTS,
     SCALES,
+    UNMASKED,
     WEIGHTS,
     scale,
 )
@@ -123,18 +124,26 @@ def agrees(found: Tensor, expected: Tensor) -> bool:
 
 
 def search(
-    x: Tensor, output: Tensor, possible: Sequence[Matrices], heads: int, limit: int, plain: bool
+    state: State,
+    output: Tensor,
+    possible: Sequence[Matrices],
+    heads: int,
+    limit: int,
+    plain: bool,
 ) -> list[str] | None:
     r"""
     ## The simplest explanation
 
-    With at most `limit` mistakes, in one of the `possible` orders of the matrices.
+    With at most `limit` mistakes, in one of the `possible` orders of the matrices. `state` has the
+    input, and what else is known at the beginning.
     """
+    weights = UNMASKED if state["sees_all"] else WEIGHTS
+    width = state["x"].shape[-1]
     # Plain attentions first. Then those that use positions or other weights, or both. There are
     # many of them, so they may have a single mistake.
-    kinds = [(POSITIONS[:1], WEIGHTS, limit)]
+    kinds = [(POSITIONS[:1], weights, limit)]
     if not plain:
-        kinds += [(POSITIONS, WEIGHTS, 1), (POSITIONS, OTHER_WEIGHTS, 1)]
+        kinds += [(POSITIONS, weights, 1), (POSITIONS, OTHER_WEIGHTS, 1)]
 
     # The fewest mistakes first, each in all orders.
     for positions, rules, highest in kinds:
@@ -142,11 +151,11 @@ def search(
             # Smaller matrices for keys mean that heads share them.
             shared = stacked[1][0].shape[-2] < stacked[0][0].shape[-2]
             # All that can be done in each step, right or wrong.
-            ways = steps(heads, x.shape[-1], shared, positions, rules)
+            ways = steps(heads, width, shared, positions, rules)
             for most in range(highest + 1):
                 # The first that gives the same numbers is the explanation.
                 # Those with fewer mistakes were tried before.
-                for names, after in explore({"x": x, "matrices": stacked}, ways, most):
+                for names, after in explore(state | {"matrices": stacked}, ways, most):
                     if len(names) == most and agrees(output, after["result"]):
                         return list(names)
 
@@ -154,16 +163,30 @@ def search(
     return None
 
 
-def name_mistakes(x: Tensor, output: Tensor, matrices: Matrices, heads: int) -> list[str] | None:
+def name_mistakes(
+    x: Tensor,
+    output: Tensor,
+    matrices: Matrices,
+    heads: int,
+    sees_all: bool = False,
+    context: Tensor | None = None,
+) -> list[str] | None:
     r"""
     ## Name the mistakes
 
-    Of an `output` for `x`. Nothing wrong is an empty list,
-    and nothing that we know is None.
+    Of an `output` for `x`. Nothing wrong is an empty list, and nothing that we know is None. An
+    encoder's attention `sees_all`, and cross-attention has its keys and values from a `context`,
+    where everything may be seen.
     """
+    state: State = {"x": x, "sees_all": sees_all or context is not None}
+    turned_state = state | {"x": x.transpose(0, 1)}
+    if context is not None:
+        state |= {"context": context}
+        turned_state |= {"context": context.transpose(0, 1)}
+
     # What is right in any order is right, and that is soon found out.
     possible = orders(matrices, heads, x.shape[-1])
-    if search(x, output, possible, heads, 0, True) is not None:
+    if search(state, output, possible, heads, 0, True) is not None:
         return []
 
     # The likely orders first: as found, and with the key before the query. With three mistakes,
@@ -172,13 +195,13 @@ def name_mistakes(x: Tensor, output: Tensor, matrices: Matrices, heads: int) -> 
     others = [order for number, order in enumerate(possible) if number not in (0, 6)]
     for some, plain in ((likely, False), (others, True)):
         # As it should be, with the batch first.
-        names = search(x, output, some, heads, 2, plain)
+        names = search(state, output, some, heads, 2, plain)
         if names is not None:
             return names
 
         # A module that wants the sequence first, and gets the batch first, takes one for the other.
         # So the axes are exchanged on the way in and on the way out.
-        turned = search(x.transpose(0, 1), output.transpose(0, 1), some, heads, 1, plain)
+        turned = search(turned_state, output.transpose(0, 1), some, heads, 1, plain)
         if turned is not None:
             return ["the batch is taken for the sequence: it wants the sequence first", *turned]
 

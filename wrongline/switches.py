@@ -55,8 +55,11 @@ def project(roles: tuple[int, ...]) -> Step:
     """
 
     def step(s: State) -> State:
-        # One projection of the input for each, and the matrix that comes last.
-        parts = [linear(s["x"], *s["matrices"][role]) for role in roles[:3]]
+        # Keys and values may come from another text.
+        inputs = (s["x"], s.get("context", s["x"]), s.get("context", s["x"]))
+
+        # One projection for each of the three, and the matrix that comes last.
+        parts = [linear(x, *s["matrices"][role]) for x, role in zip(inputs, roles[:3], strict=True)]
 
         # Without a fourth role there is no last projection.
         return s | {"parts": parts, "output": s["matrices"][roles[3]] if len(roles) > 3 else None}

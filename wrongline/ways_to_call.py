@@ -19,6 +19,7 @@ meaning is meant. So each way is judged by what comes out.
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -61,6 +62,9 @@ class Way:
       the scores
     * `shape` is that of the mask; `name` is what the argument is called
     * `switch` is an argument that is turned on, such as PyTorch's `is_causal`
+    * `other` says that its keys and values come from another text: its inputs but for the first
+    * `absent` are arguments that must be given, and get None: masks of padding, lengths
+    * `offset` makes another text of that
     """
 
     layout: str = "batch first"
@@ -69,6 +73,30 @@ class Way:
     shape: str = "T, T"
     name: str = ""
     switch: str = ""
+    other: bool = False
+    absent: tuple[str, ...] = ()
+    offset: float = 0.0
+
+    def context(self, rows: int, d_model: int) -> Tensor:
+        r"""
+        ### The other text, for cross-attention
+
+        The same for each sequence, and longer than theirs: `[rows, 11, d_model]`.
+        """
+        numbers = torch.randn(1, OTHER_LENGTH, d_model, generator=torch.Generator().manual_seed(2))
+        return numbers.repeat(rows, 1, 1) + self.offset
+
+    def inputs_of(self, x: Tensor, turned: Tensor) -> list[Tensor]:
+        r"""
+        ### Its inputs
+
+        `turned` is `x` as it is given. Query, key and value are the same: self-attention.
+        """
+        if not self.other:
+            return [turned] * self.inputs
+        context = self.context(len(x), x.shape[-1]).to(x)
+        context = context.transpose(0, 1) if self.layout == "sequence first" else context
+        return [turned, *[context] * (self.inputs - 1)]
 
     def causal_mask(self, n: int) -> Tensor:
         r"""
@@ -93,9 +121,9 @@ class Way:
         turned = x.transpose(0, 1) if self.layout == "sequence first" else x
         # An attention with a mask of its own has no argument for one.
         mask = {} if self.mask == "none" else {self.name: self.causal_mask(x.shape[1])}
-        on = {self.switch: True} if self.switch else {}
-        # Query, key and value are the same input: self-attention.
-        output = output_in(attention(*[turned] * self.inputs, **mask, **on), turned)
+        on: dict[str, Any] = {self.switch: True} if self.switch else {}
+        on |= dict.fromkeys(self.absent)
+        output = output_in(attention(*self.inputs_of(x, turned), **mask, **on), turned)
 
         # Back again, so that nobody else needs to know.
         return output.transpose(0, 1) if self.layout == "sequence first" else output
@@ -106,6 +134,15 @@ MEANINGS = ("true shows", "true hides", "added")
 SHAPES = ("T, T", "1, T, T", "1, 1, T, T", "T, T, 1")
 LAYOUTS = ("batch first", "sequence first")
 
+# The other text of cross-attention has another length than all axes of the tests.
+OTHER_LENGTH = 11
+
+# What published code calls it, and what must be given and can be None.
+CONTEXT = (
+    r"(?i)context|memory|^enc|_enc|encod|^cond|source|^src$|^other|^kv$|key_?value|cross|^y$|^z$"
+)
+NOT_NEEDED = r"(?i)mask(?!ed_pos|_pos)|len|pad|bias|dropout"
+
 
 def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
     r"""
@@ -115,18 +152,25 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
     """
     # Every mask has the word in its name.
     parameters = inspect.signature(forward).parameters
-    masks = [name for name in parameters if "mask" in name.lower()]
+    masks = [name for name in parameters if re.search(r"(?i)mask(?!ed_pos|_pos)", name)]
     # That of padding isn't the causal one.
     masks.sort(key=lambda name: "pad" in name)
     # A switch that is off by default makes a mask by itself.
     turned_on = [name for name in parameters if meaning(name) == "causal" and name not in masks]
     turned_on = [name for name in turned_on if parameters[name].default is False]
     # What must be given, and is no mask, is an input. What has a default isn't needed.
-    named = [
+    open_end = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    must = [
         name
         for name, one in parameters.items()
-        if name not in masks and one.default is one.empty and one.kind is not one.VAR_KEYWORD
+        if one.default is one.empty and one.kind not in open_end
     ]
+    absent = [name for name in must[1:] if re.search(NOT_NEEDED, name)]
+    named = [name for name in must if name not in (*masks, *absent)]
+    # A second text, if it is called so. (Who says that there is one, means the next argument.)
+    is_other = len(named) > 1 and bool(re.search(CONTEXT, named[1]))
+    after = [*parameters][len(named) : len(named) + 1]
+    more = len(named) == 1 and answers.get("other") and after and after[0] not in masks
     # An attention that builds its own mask has no argument for one.
     meanings = (*MEANINGS, "none") if masks else ("none",)
     # For each part of a way, all that it can be. The likelier ones come first.
@@ -134,17 +178,23 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
         # Each argument for a mask is tried.
         "name": masks or [""],
         "layout": LAYOUTS,
-        "inputs": [max(1, len(named))],
+        "inputs": [max(1, len(named)) + bool(more)],
         # A mask may have four shapes.
         "mask": meanings,
         "shape": SHAPES,
         "switch": [""],
+        "other": [is_other],
     }
     # What was said is no longer tried.
     every |= {key: [value] for key, value in answers.items() if key in every}
     # Each with each: 26 ways for each mask. What has a place for a mask is first given one, in both
     # layouts. Without a mask there is one shape as good as any, and a switch that may be needed.
     found = [Way(**dict(zip(every, one, strict=True))) for one in product(*every.values())]
+    # One mask is the causal one, and the others hide nothing.
+    found = [
+        replace(way, absent=tuple(one for one in absent if way.mask == "none" or one != way.name))
+        for way in found
+    ]
     yield from (way for way in found if way.mask != "none")
     plain = [way for way in found if way.mask == "none" and way.shape == every["shape"][0]]
     plain = [way for way in plain if way.name == every["name"][0]]

@@ -164,9 +164,9 @@ def weigh(rule: Rule) -> Step:
     """
 
     def step(s: State) -> State:
-        # True from the diagonal down.
-        # As many keys as queries: this is self-attention.
-        mask = torch.ones(s["scores"].shape[-2:], dtype=torch.bool).tril()
+        # True from the diagonal down, or everywhere for an encoder.
+        mask = torch.ones(s["scores"].shape[-2:], dtype=torch.bool)
+        mask = mask if s.get("sees_all") else mask.tril()
         return s | {"weights": rule(s["scores"], mask)}
 
     return step
@@ -176,6 +176,10 @@ def weigh(rule: Rule) -> Step:
 # Then what is right in another way.
 WEIGHTS: Switch = [(name, weigh(rule)) for name, rule in RULES]
 OTHER_WEIGHTS: Switch = [("", weigh(all_others))]
+
+# Where everything may be seen, the mistakes of masks are none.
+AXES = "the softmax is over"
+UNMASKED: Switch = [one for one in WEIGHTS if not one[0] or one[0].startswith(AXES)]
 
 
 def merge(by_view: bool) -> Step:

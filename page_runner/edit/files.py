@@ -11,7 +11,8 @@ one. **Out:** files for the site, in two folders:
   So a browser can keep it for good, and never mixes the old with the new.
 * The sources lie under the names that they have in their packages.
 
-The kernels lie beside them, because a page that [runs](../build.py#PageModels) needs them, too.
+Libraries of others, such as `einops`, lie beside the sources, each with its licence. The kernels do
+so, because a page that [runs](../build.py#PageModels) needs them, too.
 
 To make the first folder takes some seconds. It is kept under a hash of all that it depends on.
 """
@@ -27,6 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from os.path import relpath
 from pathlib import Path
@@ -111,6 +113,8 @@ class Edit:
       target, which is the function that it calls, and the label of its button; a form may be
       beside definitions of the page, whose names are then its first choice
     * `left_out` tells which paths are no lessons
+    * `libraries` are packages of others, pure Python, that a reader's own code may import: they are
+      installed where the site is built, and a browser fetches their modules when they are imported
     """
 
     root: Path
@@ -123,6 +127,31 @@ class Edit:
     without: Sequence[str] = ()
     forms: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     left_out: Callable[[str], bool] = lambda path: False
+    libraries: Sequence[str] = ()
+
+    @cached_property
+    def of_others(self) -> dict[str, Path]:
+        r"""
+        ### The modules of the libraries, with their licences
+
+        By their paths on the site. Their tests stay away.
+        """
+        found = {}
+        for name in self.libraries:
+            try:
+                files = distribution(name).files or []
+            except PackageNotFoundError:
+                raise EditError(
+                    f"`{name}` isn't installed, and readers may import it: pip install {name}"
+                ) from None
+            for one in files:
+                is_module = one.suffix == ".py" and one.parts[0] == name and "tests" not in one.parts
+                is_licence = one.name.lower().startswith(("licence", "license", "copying"))
+                if is_module:
+                    found[one.as_posix()] = Path(str(one.locate()))
+                elif is_licence and one.parts[0].endswith(".dist-info"):
+                    found[f"{name}/{one.name}"] = Path(str(one.locate()))
+        return found
 
     def sources(self) -> dict[str, Path]:
         r"""
@@ -186,6 +215,7 @@ class Edit:
         known = {
             *self.packages,
             *sys.stdlib_module_names,
+            *self.libraries,
             DRAWN,
             *(["torch"] * bool(self.stand_in)),
         }
@@ -200,7 +230,7 @@ class Edit:
         pages = [one for one in self.imports if self.offers(one)]
         content = {
             "packages": [*self.packages],
-            "files": [*self.sources()],
+            "files": [*self.sources(), *self.of_others],
             "first": {path: self.closure(path) for path in sorted(pages)},
         }
         return json.dumps(content, separators=(",", ":")) + "\n"
@@ -255,7 +285,7 @@ class Edit:
                 yield place_of_kernels(one.read_bytes()), one
             else:
                 yield f"{PLACE}/{self.made.name}/{one.name}", one
-        for path, file in self.sources().items():
+        for path, file in {**self.sources(), **self.of_others}.items():
             yield f"{PLACE}/sources/{path}", file
 
     @cached_property
@@ -312,7 +342,8 @@ class Edit:
         And all that they need: a lesson may call a program, which has no editor itself.
         """
         needed = {one for path in self.imports if self.offers(path) for one in self.closure(path)}
-        return standard(self.root / path for path in needed)
+        theirs = [file for file in self.of_others.values() if file.suffix == ".py"]
+        return standard([*(self.root / path for path in needed), *theirs])
 
     def _make(self, new: Path, stand_in: Path) -> None:
         modules = [(f"page_runner/{name}", str(LIVEPAGE / name)) for name in RUNS]

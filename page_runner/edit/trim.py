@@ -24,10 +24,10 @@ from types import CodeType
 
 # What a reader may type who tries out a line, and what Python itself imports when it is needed.
 USUAL = (
-    "__future__ abc array ast bisect builtins collections collections.abc contextlib copy "
+    "__future__ _ast_unparse abc argparse array ast bisect builtins collections collections.abc contextlib copy "
     "dataclasses datetime enum functools gc hashlib heapq inspect io itertools json linecache math "
     "operator os pathlib pprint random re statistics string struct sys textwrap time timeit "
-    "traceback types typing warnings weakref encodings.latin_1 encodings.ascii "
+    "keyword logging numbers traceback types typing warnings weakref encodings.latin_1 encodings.ascii "
     "importlib.readers importlib.resources.readers importlib.resources._adapters"
 ).split()
 

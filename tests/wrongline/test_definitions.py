@@ -6,6 +6,7 @@ import pytest
 
 from wrongline.command import load, main
 from wrongline.definitions import example, run_definitions, trains
+from wrongline.pasted import run_pasted
 
 SCRIPT = """
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ class Model(nn.Linear):
     def __init__(self, config: Config):
         super().__init__(config.width, config.width)
 
-class Odd(no_such_library.Base):
+class Odd(steps):
     pass
 
 raise SystemExit("it trains")
@@ -121,3 +122,38 @@ def test_of_a_script_that_trains_only_definitions_are_run(
 )
 def test_a_script_trains_where_its_outermost_level_goes_backward(text: str, does: bool) -> None:
     assert trains(text) == does
+
+
+PASTED = """
+B, T = 4, 2 * 4
+mask = torch.tril(torch.ones(T, T))
+n_embd = 384
+width = n_embd // 2
+
+class Model(nn.Linear):
+    pass
+
+def train():
+    raise SystemExit
+
+model = Model(3, 3)
+log = train()
+for step in range(3):
+    later = 3
+if torch.cuda.is_available():
+    place = "there"
+else:
+    place = "here"
+if __name__ == "__main__":
+    n_segments = 2
+    train()
+"""
+
+
+def test_of_a_pasted_text_values_are_computed_and_no_model_is_made() -> None:
+    names, left_out = run_pasted(PASTED, {"n_embd": 24})
+    # What is said of a size holds for what is computed from it.
+    assert (names["n_embd"], names["width"]) == (24, 12)
+    assert names["mask"].shape == (8, 8)
+    assert (names["place"], names["n_segments"]) == ("here", 2)
+    assert {*left_out} == {"model", "log", "step", "later"}

@@ -386,7 +386,7 @@ def test_what_is_guessed_is_told_though_the_class_can_not_be_made() -> None:
     wrong = CONFIGURED.replace("self.dropout = config.dropout", "config.wobble")
     assert wrong != CONFIGURED
     told = checked(wrong)
-    assert "'Config' object has no attribute 'wobble'" in told["failed"]
+    assert told["failed"].startswith("nobody can guess `wobble` of the configuration: add wobble=")
     assert told["line"] == 7
     assert told["assumed"]["arguments"]["config"].startswith("n_embd=24, bias=True")
 
@@ -453,11 +453,11 @@ def test_what_needs_no_comparison_is_told_before_it() -> None:
 def test_what_holds_others_is_tested_first_and_positions_have_no_matrix() -> None:
     positions = "class Positions(nn.Module):\n    def forward(self, x):\n        return x + 1\n"
     assert checked(MODEL.replace("x.cumsum", "Positions()(x).cumsum") + positions)["found"] == []
-    assert checked(positions) == {
-        "assumed": checked(positions)["assumed"],
-        "found": [],
-        "compared": "no",
-    }
+    told = checked(positions)
+    assert (told["found"], told["compared"]) == ([], "no")
+    # What wasn't compared isn't told as if it had passed.
+    assert "comparison" in [one["test"] for one in told["not_tried"]]
+    assert "comparison" not in told["right"]
 
 
 def test_an_argument_that_nobody_knows_is_asked_for() -> None:
@@ -491,7 +491,7 @@ def test_what_runs_in_no_way_is_told_with_the_first_error_and_no_way() -> None:
         "class A(nn.Module):\n    def forward(self, x):\n        raise ValueError(list(x.shape))\n"
     )
     said = "It runs in no way that we know. In the first: ValueError: [5, 7, 24]"
-    assert told["failed"] == said
+    assert told["failed"].startswith(said)
     assert told["assumed"]["class"] == "A"
     assert told["assumed"]["way"] is None
 
@@ -546,7 +546,7 @@ def test_key_heads_are_more_than_one() -> None:
         "n_heads": "6",
         "n_kv_heads": "2",
     }
-    assert found == {"found": [], "compared": "yes"}
+    assert (found["found"], found["compared"]) == ([], "yes")
     turns = GROUPED.replace(
         "repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)",
         "repeat(1, self.n_heads // self.n_kv_heads, 1, 1)",
@@ -583,7 +583,7 @@ def test_sizes_that_were_not_copied_are_guessed_and_can_be_said() -> None:
         "vocab_size": "19",
         "device": "'cpu'",
     }
-    assert found == {"found": [], "compared": "no"}
+    assert (found["found"], found["compared"]) == ([], "no")
     *assumed, found = pasted.check(UNDEFINED, {"constants": {"n_embd": "5"}})
     assert assumed[0]["assumed"]["constants"]["n_embd"] == "5"
     assert found["found"] == []

@@ -7,7 +7,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from wrongline.run_pasted import Missing, run_text, without_prompts
+from wrongline.guesses import Config
+from wrongline.pasted import run_pasted
+from wrongline.run_pasted import Missing, run_text
 
 
 def test_what_most_texts_import_is_there_and_errors_know_the_lines() -> None:
@@ -41,7 +43,7 @@ def test_no_flags_of_the_page_hold_for_the_text() -> None:
 def test_what_can_not_be_imported_fails_when_it_is_called(line: str, call: str, name: str) -> None:
     run_text(f"{line}\nclass A(nn.Module):\n    pass\n")
     with pytest.raises(ImportError, match=f"^{name.replace('.', '[.]')} is not here") as caught:
-        run_text(f"x = 1\n{line}\n{call}")
+        run_text(f"x = 1\n{line}\ny = {call}")
     # Lines are where they were.
     assert caught.traceback[-2].lineno == 2
 
@@ -56,18 +58,36 @@ def test_python_finds_none_of_its_own_names_in_what_is_missing() -> None:
         _ = Missing("nowhere").__wrapped__
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        (">>> def f():\n...     return 3\n...\n>>> f()\n3", "def f():\n    return 3\n\nf()\n"),
-        ("In [1]: def f():\n   ...:     return 3\n\nOut[1]: 3", "def f():\n    return 3\n\n"),
-        ("!pip install x\n%matplotlib inline\na = 5\n", "\n\na = 5\n"),
-        ("```python\na = 5\n```", "\na = 5\n"),
-        # What runs stays as it is.
-        ('"""\n>>> f()\n3\n"""\na = 7 \\\n%2', '"""\n>>> f()\n3\n"""\na = 7 \\\n%2'),
-    ],
-)
-def test_prompts_and_commands_are_no_code_and_lines_keep_their_numbers(
-    text: str, code: str
-) -> None:
-    assert without_prompts(text) == code
+SIBLING = """
+from __future__ import annotations
+import lightning as pl
+from .config import ModelConfig
+from .layers import ColumnParallelLinear, say, checked
+from dataclasses import dataclass
+
+@dataclass
+class Sizes:
+    width: Unknown = 4
+
+@checked
+class Model(pl.LightningModule):
+    def __init__(self, config: ModelConfig):
+        super().__init__(config)
+        say("made")
+        self.layer = ColumnParallelLinear(config.width, 3, bias=False, gather_output=False)
+
+    def forward(self, x: Float[Tensor, "b d"]):
+        return self.layer(x.cuda()) + torch.zeros(3, device="cuda")
+"""
+
+
+def test_bases_configurations_decorators_and_what_is_said_may_be_missing() -> None:
+    names, left_out = run_pasted(SIBLING, {})
+    assert left_out == {}
+    model = names["Model"](Config(width=names["Sizes"]().width))
+    assert model(torch.zeros(2, 4)).shape == (2, 3)
+    # What gives a value is needed.
+    text = SIBLING.replace('say("made")', 'self.said = say("made")')
+    names, _ = run_pasted(text, {})
+    with pytest.raises(ImportError, match="layers.say is not here: paste its code above"):
+        names["Model"](Config(width=4))

@@ -89,7 +89,14 @@ class Formula:
         return F.linear((weights @ value).transpose(1, 2).flatten(2), *self.matrices[3])
 
     def names(self, plain: bool = False, limit: int = 2, **parts: Any) -> list[str] | None:
-        return search(self.x, self.output(**parts), [self.matrices], self.heads, limit, plain)
+        return search(
+            {"x": self.x, "sees_all": False},
+            self.output(**parts),
+            [self.matrices],
+            self.heads,
+            limit,
+            plain,
+        )
 
 
 def rotated(z: Tensor) -> Tensor:
@@ -148,7 +155,7 @@ def test_all_orders_are_tried_both_ways_round_and_the_likely_ones_first(
     # What is right in one of them is right.
     every, *asked = asked
     assert len(every[2]) == 49
-    assert every[0] is x
+    assert every[0]["x"] is x
     assert every[1] is output
     assert every[3:] == (2, 0, True)
     for (around, some, limit, plain), given in zip(
@@ -157,7 +164,7 @@ def test_all_orders_are_tried_both_ways_round_and_the_likely_ones_first(
         strict=True,
     ):
         swap = (lambda z: z.transpose(0, 1)) if around else (lambda z: z)
-        assert given[0].equal(swap(x))
+        assert given[0]["x"].equal(swap(x))
         assert given[1].equal(swap(output))
         ids = [[id(weight) for weight, _ in order] for order in given[2]]
         known = [[id(weight) for weight, _ in order] for order in permutations(formula.matrices)]
@@ -169,7 +176,9 @@ def test_all_orders_are_tried_both_ways_round_and_the_likely_ones_first(
             assert ids == wanted
         assert given[3:] == (2, 1 if around else limit, plain)
 
-    monkeypatch.setattr(page, "search", lambda z, *_: None if z is x else ["it is wrong"])
+    monkeypatch.setattr(
+        page, "search", lambda state, *_: None if state["x"] is x else ["it is wrong"]
+    )
     assert name_mistakes(x, output, formula.matrices, 2) == [
         "the batch is taken for the sequence: it wants the sequence first",
         "it is wrong",
@@ -281,3 +290,19 @@ def test_the_sequence_first_is_named() -> None:
         output = attention(x, x, x, attn_mask=hidden)[0]
         names = name_mistakes(x, output, find_weights(attention, D_MODEL), 3)
     assert names == ["the batch is taken for the sequence: it wants the sequence first"]
+
+
+@pytest.mark.parametrize(("own", "names"), [(True, ["the scores are not scaled"]), (False, [])])
+def test_an_encoder_and_cross_attention_need_no_mask(own: bool, names: list[str]) -> None:
+    formula = Formula()
+    context = torch.randn(len(formula.x), 11, formula.x.shape[-1])
+    inputs = (formula.x, formula.x if own else context, formula.x if own else context)
+    cut = [
+        F.linear(one, *matrix).unflatten(-1, (2, -1)).transpose(1, 2)
+        for one, matrix in zip(inputs, formula.matrices[:3], strict=True)
+    ]
+    factor = 1.0 if own else cut[0].shape[-1] ** -0.5
+    weights = (cut[0] @ cut[1].mT * factor).softmax(-1)
+    output = F.linear((weights @ cut[2]).transpose(1, 2).flatten(2), *formula.matrices[3])
+    how = {"sees_all": True} if own else {"context": context}
+    assert name_mistakes(formula.x, output, formula.matrices, 2, **how) == names

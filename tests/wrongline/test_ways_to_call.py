@@ -84,11 +84,12 @@ def test_all_ways_are_tried_and_the_likelier_ones_come_first() -> None:
     # A mask that has a place is given, whichever axis is first.
     assert list(ways(with_mask, {})) == [
         *(
-            Way(*one, name)
-            for name in ("src_MASK", "my_mask")
+            # The one that must be given is None if it isn't the causal one.
+            Way(*one, name, absent=absent)
+            for name, absent in (("src_MASK", ()), ("my_mask", ("src_MASK",)))
             for one in product(layouts, [2], meanings[:-1], shapes)
         ),
-        *(Way(layout, 2, "none", "T, T", "src_MASK") for layout in layouts),
+        *(Way(layout, 2, "none", "T, T", "src_MASK", absent=("src_MASK",)) for layout in layouts),
     ]
     # There is always an input, and what has no fixed name is none.
     assert {way.inputs for way in ways(lambda: None, {})} == {1}
@@ -113,7 +114,10 @@ def test_padding_is_no_causal_mask_and_a_switch_is_tried_before_it_is_left_off()
 
 def test_what_was_said_is_no_longer_tried() -> None:
     said = {"layout": "sequence first", "mask": "added", "shape": "1, T, T", "inputs": 3}
-    expected = [Way(**said, name=name) for name in ("src_MASK", "my_mask")]
+    expected = [
+        Way(**said, name="src_MASK"),
+        Way(**said, name="my_mask", absent=("src_MASK",)),
+    ]
     assert list(ways(with_mask, said | {"colour": "red"})) == expected
     assert {way.name for way in ways(with_mask, {"name": "my_mask"})} == {"my_mask"}
     said = {"mask": "none", "shape": "1, T, T"}

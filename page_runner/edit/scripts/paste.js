@@ -5,9 +5,10 @@
 //
 // `target` is a function that is called with a text and with answers. It tells what it `assumed`, with
 // the `classes` to choose from, the `arguments`, those that are `unknown`, the `constants` of the text, the
-// `way` in which the code is called, whether it is a whole `model`, and the argument of its `cache`; then
-// what it `found`, a list of sentences with their lines, and whether it was `compared` with the formula:
-// "yes", "no" or "soon", and then more will be told; or why it `failed`.
+// `way` in which the code is called, whether it is a whole `model` or takes `pictures`, the argument of its
+// `cache`, whether it may `see` the past alone, everything, or nobody knows, `why`, and whether it `leaks`;
+// then what it `found`, a list of sentences with their lines, what was `not_tried`, and whether it was
+// `compared` with the formula: "yes", "no" or "soon", and then more will be told; or why it `failed`.
 
 import { Editor } from "./editor.js";
 import { button, fetched, make, styled } from "./elements.js";
@@ -21,19 +22,30 @@ const CHOICES = {
   inputs: [1, 2, 3],
   mask: ["none", "true shows", "true hides", "added"],
   shape: ["T, T", "1, T, T", "1, 1, T, T", "T, T, 1"],
+  other: [false, true],
 };
+const SEES = { past: "what comes before", all: "everything", ask: "(nobody has said)" };
 const LABELS = {
   layout: "Its input has the",
   inputs: "It gets the input so many times (a model’s targets count)",
   mask: "Its mask",
   shape: "Axes of the mask (T is the length)",
+  other: "Its keys and values come from",
 };
-// What it means that nothing was found.
-const PASSED = {
-  model:
-    "No token is seen too early, no sequence by another, and nothing is random that shouldn’t be.",
-  yes: "It is causal, it is the formula’s result, every matrix is used, and nothing is random that shouldn’t be.",
-  no: "It is causal, every matrix is used, and nothing is random that shouldn’t be. It has other weights than the formula’s matrices for query, key, value and output, so its result was not compared with the formula’s.",
+// What isn't a text when it is told back.
+const TYPED = { inputs: Number, width: Number, other: (value) => value === "true" };
+const OTHER = { true: "another text", false: "the same text" };
+// What was asked, and how the answer is told if it is right.
+const ASKED = {
+  model_prefix: "no token is seen too early",
+  nothing_from_the_future: "nothing comes from later positions",
+  each_sequence_alone: "no sequence depends on another",
+  sequences_apart: "nothing depends on the rest of the batch",
+  model_twice: "nothing is random in evaluation",
+  same_twice: "nothing is random in evaluation",
+  every_matrix_is_used: "every matrix is used",
+  cache_agrees: "reading with the cache agrees",
+  comparison: "the result is the formula’s",
 };
 const MEANINGS = {
   none: "is its own business",
@@ -75,7 +87,7 @@ class Paste {
     );
     this.editor = new Editor(field, {
       onRun: () => this.check(),
-      onChange: () => {},
+      onChange: () => this.#changed(),
       onMove: () => {},
       onShape: () => {},
       label: "Your code",
@@ -84,13 +96,27 @@ class Paste {
     this.editor.focus();
     python.addEventListener(
       "ready",
-      () => this.busy || this.#say("Ready. Paste a class that inherits from nn.Module."),
+      () => this.busy || this.#say("Ready. Paste a class, a function, a file or a notebook."),
     );
     python.addEventListener("failed", ({ detail }) => this.#say(`Python can’t start: ${detail}`));
   }
 
   #say(text) {
     this.status.textContent = text;
+  }
+
+  // What was said of another text goes.
+  #changed() {
+    const shows = !this.form.hidden || this.found.childNodes.length > 0;
+    if (this.busy || !shows || this.editor.text === this.text) return;
+    this.#forget();
+    this.#say("The code has changed: test it again.");
+  }
+
+  #forget() {
+    this.found.replaceChildren();
+    this.form.hidden = true;
+    this.editor.say({ lines: [], error: null });
   }
 
   stop() {
@@ -102,9 +128,12 @@ class Paste {
   async check() {
     if (this.busy) return;
     // Another text gets new guesses.
-    if (this.editor.text !== this.text) this.answers = {};
+    if (this.editor.text !== this.text) {
+      this.answers = {};
+      this.form.hidden = true;
+    }
     this.text = this.editor.text;
-    if (!this.text.trim()) return this.#say("Paste some code first.");
+    if (!this.text.trim()) return (this.#forget(), this.#say("Paste some code first."));
     this.busy = this.tests.disabled = this.sends.disabled = true;
     this.stops.disabled = false;
     this.found.replaceChildren();
@@ -120,10 +149,15 @@ class Paste {
     }
     this.busy = this.tests.disabled = this.sends.disabled = false;
     this.stops.disabled = true;
+    // It may have changed meanwhile.
+    this.#changed();
     return null;
   }
 
-  #told({ assumed, found, compared, failed, line, error }, began) {
+  #told(
+    { assumed, found, not_tried: left = [], right = [], compared, failed, line, error },
+    began,
+  ) {
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     if (assumed) {
       this.#ask(assumed);
@@ -132,7 +166,7 @@ class Paste {
           `What does ${assumed.class} get for ${assumed.unknown.join(" and ")}? Say it below.`,
         );
     } else if (found) {
-      this.#show(found, compared);
+      this.#show(found, left, right, compared);
       if (compared === "soon") this.#say("Comparing it with the formula, and looking for a name …");
       else this.#say(`${this.#headline(found, compared)} (${seconds} s).`);
     } else {
@@ -141,19 +175,31 @@ class Paste {
     }
   }
 
-  // What is unusual may be meant, so it is no test that fails. What wasn't tried hasn't passed.
+  // What is unusual may be meant, so it is no test that fails. What wasn't tried hasn't passed, and
+  // what wasn't compared with the formula may have another result.
   #headline(found, compared) {
-    const failing = found.filter((one) => !one.unusual).length;
-    if (failing) return failing === 1 ? "One test fails" : `${failing} tests fail`;
+    const { layout, leaks, sees } = this.assumed;
+    const failing = found.filter((one) => !one.unusual);
+    const open = leaks && sees === "ask" ? ". One question is open" : "";
+    if (failing.length) {
+      const errors = failing.every((one) => one.error);
+      const many = failing.length === 1 ? "One test" : `${failing.length} tests`;
+      return `${many} ${errors ? "can’t be run" : failing.length === 1 ? "fails" : "fail"}${open}`;
+    }
+    if (open) return "One question decides: may it see what comes later?";
     if (found.length) return "Nothing is wrong, and it isn’t the formula’s attention";
-    const layout = this.assumed.layout === "sequence first";
-    const so = compared === "yes" ? "Its result is the formula’s" : "Nothing wrong was found";
-    return `${so}${layout ? ", if its input has the sequence first" : ""}`;
+    const so =
+      compared === "yes"
+        ? "Its result is the formula’s"
+        : "Nothing wrong was found; it was not compared with the formula";
+    return `${so}${layout === "sequence first" ? ", if its input has the sequence first" : ""}`;
   }
 
   // ## What was found
-  #show(found, compared) {
-    this.#list(found, compared);
+  #show(found, left, right, compared) {
+    this.#list(found, right, compared);
+    this.#question();
+    if (left.length && compared !== "soon") this.found.append(this.#leftOut(left));
     // A text has an attention, its blocks and the whole model: each can be tested.
     const others =
       compared === "soon" ? [] : this.classes.filter((one) => one !== this.assumed.class);
@@ -169,22 +215,70 @@ class Paste {
       );
   }
 
+  // An encoder sees everything on purpose, so its author is asked, and a guess is told.
+  #question() {
+    const { leaks, sees, why } = this.assumed;
+    if (!leaks || sees === "past") return;
+    const answer = (text, value) => button(text, () => this.#answer("sees", value));
+    const asks =
+      sees === "ask"
+        ? [
+            "It sees what comes later, and nothing in its code says whether it may. ",
+            answer("It may: it is an encoder", "all"),
+            " ",
+            answer("It mustn’t: it writes from left to right", "past"),
+          ]
+        : [
+            `It sees what comes later, and is taken to be meant so: ${why}. `,
+            answer("It mustn’t see what comes later", "past"),
+          ];
+    this.found.append(make("p", { className: "question" }, ...asks));
+  }
+
+  #answer(name, value) {
+    this.answers = { ...this.answers, [name]: value };
+    this.check();
+  }
+
+  // ### What wasn't tried, and why
+  #leftOut(left) {
+    const rows = left.map(({ test, sentence }) =>
+      make("li", {}, make("strong", { textContent: `${test.replaceAll("_", " ")}: ` }), sentence),
+    );
+    return make(
+      "details",
+      { className: "left", open: true },
+      make("summary", { textContent: `Not tried: ${left.length}` }),
+      make("ul", {}, ...rows),
+    );
+  }
+
   #another(name) {
     this.answers = { class: name };
     this.check();
   }
 
-  #list(found, compared) {
+  #list(found, right, compared) {
     if (!found.length) {
-      const passed = this.assumed.model ? PASSED.model : PASSED[compared];
-      const says = passed ? [make("p", { className: "passed", textContent: passed })] : [];
+      const asked = [...new Set(right.map((one) => ASKED[one]).filter(Boolean))];
+      const said = compared !== "soon" && asked.length ? `${asked.join("; ")}.` : "";
+      const says = said
+        ? [make("p", { className: "passed", textContent: said[0].toUpperCase() + said.slice(1) })]
+        : [];
       this.found.replaceChildren(...says);
       return;
     }
-    const rows = found.map(({ test, sentence, line, unusual }) => {
-      const name = `${test.replaceAll("_", " ")}${unusual ? ", unusual" : ""}`;
+    const rows = found.map(({ test, sentence, line, unusual, error }) => {
+      const kind = unusual ? ", unusual" : error ? ", an error" : "";
+      const name = `${test.replaceAll("_", " ")}${kind}`;
       const goes = line
-        ? [" ", button(`likely line ${line}`, () => (this.editor.go(line), this.editor.focus()))]
+        ? [
+            " ",
+            button(
+              `${error ? "" : "likely "}line ${line}`,
+              () => (this.editor.go(line), this.editor.focus()),
+            ),
+          ]
         : [];
       return make("li", {}, make("strong", { textContent: `${name}: ` }), sentence, ...goes);
     });
@@ -203,7 +297,8 @@ class Paste {
   }
 
   // ## What was assumed, to be corrected
-  #ask({ classes, class: chosen, arguments: given, unknown, constants, way, model, cache = "" }) {
+  #ask({ classes, class: chosen, arguments: given, unknown, constants, way, ...more }) {
+    const { model, cache = "", width, sees, why, leaks, pictures } = more;
     this.classes = classes;
     const rows = [];
     const row = (text, control) =>
@@ -238,8 +333,14 @@ class Paste {
     }
     for (const [name, options] of Object.entries(way ? CHOICES : {})) {
       if (name === "shape" && way.mask === "none") continue;
-      row(LABELS[name], select(name, options, way[name], name === "mask" ? MEANINGS : {}));
+      if (name === "other" && (way.inputs === 1 || model)) continue;
+      row(
+        LABELS[name],
+        select(name, options, way[name], { mask: MEANINGS, other: OTHER }[name] ?? {}),
+      );
     }
+    if (way && !model) type("Features of its input", "width", `${width}`);
+    if (way && sees) row("A position may see", select("sees", Object.keys(SEES), sees, SEES));
     // Reading with the cache can be left out.
     if (cache)
       row(
@@ -249,10 +350,10 @@ class Paste {
           none: "not to be tested",
         }),
       );
-    this.assumed = { class: chosen, arguments: given, constants, model, cache, ...way };
+    this.assumed = { class: chosen, arguments: given, constants, ...more, cache, ...way };
     this.form.replaceChildren(
       make("p", {
-        textContent: `What was assumed of your code${model ? ", which is a whole model" : ""}. Correct what is wrong:`,
+        textContent: `What was assumed of your code${model ? ", which is a whole model" : pictures ? ", which takes pictures" : ""}. Correct what is wrong:`,
       }),
       ...rows,
       this.sends,
@@ -269,7 +370,7 @@ class Paste {
         ? [this.assumed[`${kind}s`], answers[`${kind}s`]]
         : [this.assumed, answers];
       const key = name ?? field;
-      if (value !== `${known[key]}`) said[key] = key === "inputs" ? Number(value) : value;
+      if (value !== `${known[key]}`) said[key] = TYPED[key]?.(value) ?? value;
     }
     // Another class has other arguments.
     if (answers.class !== this.answers.class) answers.arguments = {};
