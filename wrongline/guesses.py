@@ -516,9 +516,9 @@ def holds(values: Any) -> dict[str, Any]:
     """
     if isinstance(values, dict):
         return values
-    is_one = isinstance(values, Config) or re.search(CONFIG_CLASS, type(values).__name__)
-    is_plain = not isinstance(values, type | nn.Module) and hasattr(values, "__dict__")
-    return vars(values) if is_plain and (is_one or is_dataclass(values)) else {}
+    # A plain object, of whatever class. (What is PyTorch's own is none.)
+    is_plain = not callable(values) and not type(values).__module__.startswith("torch")
+    return getattr(values, "__dict__", {}) if is_plain else {}
 
 
 def guess_constants(names: dict[str, Any]) -> dict[str, int]:

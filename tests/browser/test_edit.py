@@ -544,8 +544,13 @@ def test_a_pasted_attention_is_told_its_mistakes(page: Page, address: str) -> No
     page.keyboard.insert_text(PASTED)
     page.get_by_role("button", name="Which mistake is it?").click()
     found = page.locator(".editor .found")
+    # Without a mask it may be an encoder's: nobody is accused before somebody has said so.
+    expect(found).to_contain_text("divided by the root of the whole width", timeout=PATIENCE)
+    expect(found).to_contain_text("nothing in its code says whether it may")
+    expect(found).not_to_contain_text("there is no causal mask")
+    page.get_by_role("button", name=re.compile("^It mustn’t")).click()
     expect(found).to_contain_text("there is no causal mask", timeout=PATIENCE)
-    expect(found).to_contain_text("divided by the root of the whole width")
+    expect(found).to_contain_text("Not tried: 3")
     page.get_by_role("button", name=re.compile("likely line")).first.click()
     expect(page.locator(".pasted .cm-activeLine")).to_contain_text("** 0.5")
     # With another number of heads than was guessed, the scale is another, too.
@@ -554,6 +559,16 @@ def test_a_pasted_attention_is_told_its_mistakes(page: Page, address: str) -> No
     expect(page.get_by_label("SelfAttention(… heads =")).to_have_value("4", timeout=PATIENCE)
     assert all("embed_size" not in one for one in asked)
     assert barriers(page, "section.paste") == []
+    # What was said of another text goes. A library comes when a text imports it, and not before.
+    assert not any("einops" in one for one in asked)
+    page.locator(".pasted .cm-content").click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.insert_text("from einops import rearrange\n")
+    expect(found).to_be_empty()
+    expect(page.locator(".editor .assumed")).to_be_hidden()
+    page.get_by_role("button", name="Which mistake is it?").click()
+    expect(found).to_contain_text("divided by the root of the whole width", timeout=PATIENCE)
+    assert any("einops/einops.py" in one for one in asked)
 
 
 # An attention that is right, and a model whose attention gets no mask.
@@ -585,10 +600,11 @@ def test_a_whole_model_is_pasted_and_each_of_its_classes_can_be_tested(
     page.keyboard.insert_text(PASTED_MODEL)
     page.get_by_role("button", name="Which mistake is it?").click()
     found = page.locator(".editor .found")
-    expect(found).to_contain_text("This was Attention", timeout=PATIENCE)
-    page.get_by_role("button", name="Test Model").click()
+    # The whole model comes first.
     expect(found).to_contain_text("the model sees the future", timeout=PATIENCE)
     expect(page.locator(".editor .assumed")).to_contain_text("which is a whole model")
+    page.get_by_role("button", name="Test Attention").click()
+    expect(found).to_contain_text("This was Attention", timeout=PATIENCE)
     assert barriers(page, "section.paste") == []
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from wrongline import command
-from wrongline.command import examine, load, main
+from wrongline.command import examine, judge, load, main
 
 WRONG = """
 import torch
@@ -213,3 +213,97 @@ class Positions(nn.Embedding):
 
     def forward(self, tokens: Tensor) -> Tensor:
         return super().forward(tokens) + super().forward(torch.arange(tokens.shape[1]))
+
+
+GROUPED = """
+import torch
+from torch import nn
+
+class Grouped(nn.Module):
+    def __init__(self, d_model, n_heads, n_kv_heads):
+        super().__init__()
+        self.n_heads, self.n_kv_heads, self.d = n_heads, n_kv_heads, d_model // n_heads
+        self.q = nn.Linear(d_model, d_model)
+        self.k = nn.Linear(d_model, n_kv_heads * self.d)
+        self.v = nn.Linear(d_model, n_kv_heads * self.d)
+        self.o = nn.Linear(d_model, d_model)
+
+    def forward(self, x):
+        q = self.q(x).unflatten(-1, (self.n_heads, self.d)).transpose(1, 2)
+        k, v = (
+            f(x).unflatten(-1, (self.n_kv_heads, self.d)).transpose(1, 2)
+            .repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)
+            for f in (self.k, self.v)
+        )
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.o(mixed.transpose(1, 2).flatten(2))
+"""
+
+
+def test_heads_share_more_than_one_key_head(tmp_path: Path) -> None:
+    right = tmp_path / "right.py"
+    right.write_text(GROUPED)
+    assert main([f"{right}:Grouped"]) == 0
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(
+        GROUPED.replace(
+            "repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)",
+            "repeat(1, self.n_heads // self.n_kv_heads, 1, 1)",
+        )
+    )
+    found, _ = judge(f"{wrong}:Grouped")
+    assert [*found] == ["comparison"]
+    assert "heads share keys in turns" in found["comparison"]
+
+
+# Its configuration comes from the class itself, and a published model's name brings other sizes.
+GIVES = """
+from torch import nn
+
+class Node:
+    def merge(self, other):
+        vars(self).update(other)
+
+class Table(nn.Module):
+    @staticmethod
+    def get_default_config():
+        config = Node()
+        config.model_type, config.n_embd, config.vocab_size = "large", None, None
+        config.layer = {"bias": False}
+        return config
+
+    def __init__(self, config):
+        super().__init__()
+        assert (config.model_type is None) != (config.n_embd is None)
+        config.merge({})
+        self.table = nn.Embedding(config.vocab_size, config.n_embd)
+        self.head = nn.Linear(config.n_embd, config.vocab_size, **config.layer)
+
+    def forward(self, tokens):
+        return self.head(self.table(tokens).cumsum(1))
+"""
+
+
+def test_a_class_gives_its_own_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "gives.py"
+    path.write_text(GIVES)
+    assert main([f"{path}:Table"]) == 0
+    assert "Table(config=model_type=None, n_embd=24, vocab_size=19, layer=" in (
+        capsys.readouterr().out
+    )
+
+
+def test_all_that_a_configuration_lacks_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "lacks.py"
+    path.write_text(
+        "from torch import nn\nclass A(nn.Module):\n    def __init__(self, config):\n"
+        "        self.a = config.wobble\n        self.b = config.n_embd * config.colour\n"
+        "        self.c = config.use_flash\n"
+    )
+    assert main([f"{path}:A"]) == 2
+    said = capsys.readouterr().err
+    assert "Config(n_embd=24, use_flash=False, wobble=..., colour=...)" in said
