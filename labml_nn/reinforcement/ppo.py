@@ -190,8 +190,10 @@ def example(
         values between cancel.
 
     ??? question "With $\lambda = 0$, and a critic that knows nothing. What does a policy learn?"
-        Next to nothing. Each token is judged by the critic alone, and only the last one sees the
-        reward.
+        Next to nothing, if the critic always says the mean reward: each token is judged by the
+        critic alone, and only the last one sees the reward. It can be worse. In a try with one
+        seed, a critic always said 0.25, twice the share of right answers. Most ends of answers were
+        then a bad surprise, and the model forgot how to sort.
 
     ??? question "You forget `detach` in the line of the returns. What does the critic learn?"
         Nothing. The value cancels from `values - returns`, so all its gradients are zero.

@@ -156,7 +156,7 @@ def example(n_digits: int = 5, n_questions: int = 7) -> tuple[Tensor, Tensor, Te
     Before the training with rewards the model has [imitated](imitation.py) 50 answers. If only the
     order is checked, its answers have
     [5.85](../../results/grpo.json#tables.training.Only%20the%20order%20is%20checked.length) tokens
-    after 200 steps, where a right one has 7: more than one digit is lost.
+    in the last 20 of 200 steps, where a right one has 7: on average, more than one digit is lost.
 
     [Only the order is checked: what is rewarded, and what is right, among the answers that are
     drawn in training](../../results/grpo.json#figures.hole)

@@ -11,9 +11,10 @@ model, and a [judge](verifier.py) of its answers. **Out:** what the
 [loop](../training/loop.py#train) takes, the batch of a step and the gradients of its loss.
 
 Take a question with eight answers, of which two are right. Their rewards are 1, those of the others
-0, and the mean is 0.25. The two right ones are better than the mean, so a step makes them likelier;
-the six others become less likely. If all eight were right, their rewards would teach nothing, since
-none is better than another.
+0, and the mean is 0.25. The two right ones are better than the mean, so a step pushes their tokens
+up, and those of the six others down. Answers have tokens in common, so some wrong ones become
+likelier all the same, about a third when we tried. If all eight were right, their rewards would
+teach nothing, since none is better than another.
 
 A step needs three models. The one that is trained; the same one *before* the step, which has
 written the answers; and a *reference*, which stays where the training began. Whatever the rewards
