@@ -90,3 +90,15 @@ def test_what_is_measured_is_counted_question_by_question() -> None:
     assert found["loss"] == pytest.approx(loss.item(), abs=1e-5)
     assert page.measure(module, sizes, 20) == found
     assert page.measure(module, sizes) == page.measure(module, sizes, 500)
+
+
+def test_imitation_that_goes_on_makes_the_model_sure_of_one_answer_to_a_question() -> None:
+    trained = model()
+    groups = draw_questions(3, 50, torch.Generator().manual_seed(0)).repeat_interleave(8, dim=1)
+    different = []
+    for steps in (60, 120):
+        page.imitate(trained, page.solved_batches(SMALL, 1), steps)
+        said = page.answer(trained, groups, generator=torch.Generator().manual_seed(1))
+        texts = [show(column).partition(";")[0] for column in said.t()]
+        different.append(sum(len(set(texts[at : at + 8])) for at in range(0, 400, 8)))
+    assert different[1] < different[0] / 2
