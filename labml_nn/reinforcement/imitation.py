@@ -229,7 +229,7 @@ def example(n_digits: int = 2, n_questions: int = 3, n_solved: int = 5) -> Tenso
         imitation. If the model is sure of the right one, most of the eight are right. If it is sure
         of a wrong one, the right one hardly comes up any more.
     """
-    # One layer would do, and so would fewer features; this is to see the shapes.
+    # A narrow model, in which you see the same shapes.
     sizes = Sizes(n_digits, n_solved, d_model=8, heads=2)
     model = AutoregressiveTransformer(*sizes.of_model())
     imitate(model, solved_batches(sizes, seed=1), 3)
