@@ -219,7 +219,7 @@ def example(
     With every tenth line in the place of whole tenths it is 1.462, though the same lines are
     predicted, each of them once. Nothing was learned better: the neighbours of the lines were there
     to be counted. (As one text, every tenth line is hard to predict where two lines meet that don't
-    belong together, and hides most of it: 1.547 against 1.559.) The last tenth, on which all pages
+    belong together, and hides most of it: 1.547 against 1.559.) The last tenth, on which our pages
     measure, is the hardest: 1.69 here, and 1.47 to 1.62 in the other nine.
 
     **Random estimates.** Some scripts, such as that of
