@@ -157,7 +157,8 @@ def example(
 
     * [Transformer-XL](transformer_xl.py) gets better, from
       [1.938](../../../results/extrapolation.json#tables.losses.Transformer-XL.at64) to
-      [1.915](../../../results/extrapolation.json#tables.losses.Transformer-XL.at512).
+      [1.915](../../../results/extrapolation.json#tables.losses.Transformer-XL.at512). [It gains
+      nothing](transformer_xl.py#example) from what is far away, only from fewer beginnings.
     * [ALiBi](alibi.py) doesn't get worse, but is behind from the start, from
       [2.089](../../../results/extrapolation.json#tables.losses.ALiBi.at64) to
       [2.076](../../../results/extrapolation.json#tables.losses.ALiBi.at512). Its penalties are

@@ -145,7 +145,9 @@ def example(
     sines of the position, and with sines of the distance from
     [1.938](../../../results/extrapolation.json#tables.losses.Transformer-XL.at64) *down* ([the
     measurement](extrapolation.py)). In a longer window fewer characters stand at its beginning,
-    where there is little to read. We guess that this is the gain, and not what is far away.
+    where there is little to read. That is the gain, and not what is far away: in a smaller model
+    (two layers of 32 features, 400 steps, three seeds), characters cost 0.005 nats *more* with all
+    of a window of 512 before them than with the nearest 33 to 64 characters alone.
 
     ### What is left out
 
