@@ -89,8 +89,8 @@ def train_short(model: nn.Module, tokens: Tensor, seq_len: int, steps: int, seed
 
     [The loop](../../training/loop.py), with batches of twelve windows.
     """
-    # The same seed gives the same batches to all seven.
-    # Differences between them are then not those of luckier windows.
+    # The same seed gives the same batches to all seven, so none has luckier windows. (We [found
+    # that to matter little](../basic/comparison_experiment.py#example).)
     windows = RandomWindows(tokens, seq_len, batch_size=12, seed=seed)
     # With the optimizer and the schedule of the recipe, and nothing chosen for one of the kinds.
     train(model, windows.at, [adamw(model)], steps)
