@@ -114,8 +114,8 @@ def notebook(
         run.train(steps)
 
     # ### The loss curves
-    # With the weights held still, the losses of single batches have a standard deviation of about
-    # 0.05 nats, more than most parts are worth. So each point is the mean of 20 steps.
+    # With the weights held still, the losses of single batches have a standard deviation of 0.05 to
+    # 0.06 nats, more than most parts are worth. So each point is the mean of 20 steps.
     import matplotlib.pyplot as plt
 
     for name, run in runs.items():
