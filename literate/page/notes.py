@@ -50,6 +50,8 @@ _LONG = 3
 _ABOVE = 5
 # What Python may look for, such as `__init__`.
 _SPECIAL = re.compile(r"(?<![\w\\])__[a-z]\w*?__(?!\w)")
+# What should open a formula, and isn't quoted as two signs.
+_DOLLARS = re.compile(r"(?<![\\\"'“‘])\$\$(?![\"'”’])")
 # A remark that nobody should read.
 _REMARK = re.compile(rf"(?!{APART})<!--.*?-->", re.DOTALL)
 # An anchor of the author's own, when what looks like a tag has been escaped.
@@ -243,8 +245,8 @@ class Notes:
         A note is Markdown, not HTML: what looks like a tag shows as what it is. `row` is that of a
         note whose lists may have types.
         """
-        if re.search(r"(?<!\\)\$\$", span.text):
-            line = span.line + span.text.count("\n", 0, span.text.index("$$"))
+        if opening := _DOLLARS.search(span.text):
+            line = span.line + span.text.count("\n", 0, opening.start())
             sentence = (
                 "`$$` opens no formula; a display formula begins a line with `$$` and ends a line "
                 "with it, and a formula in a line stands between single dollars."

@@ -28,6 +28,7 @@ from literate.problems import Problem
 from literate.python.meanings import Meanings
 from literate.python.names_in_notes import ACTIVE
 from literate.python.scopes import bindings
+from literate.python.statements import module_name
 from literate.reading.inline_marks import names_of_roles
 from literate.reading.source import Source, nodes
 
@@ -79,6 +80,10 @@ class Lacking:
         root, *rest = name.split(".")
         if not rest:
             return None
+        top = module_name(source.path).partition(".")[0]
+        if any(".".join([top, *rest_of]) in self.meanings.modules for rest_of in _beginnings(name)):
+            # By Sphinx, a name can begin in the package that the file says it is in.
+            return self._of_ours(f"{top}.{name}")
         known = self.meanings.full_name(root, source)
         if known:
             return self._of_ours(".".join([known, *rest]))
@@ -176,6 +181,14 @@ def _stored(source: Source) -> frozenset[str]:
             case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Constant(value=str(name)):
                 found.add(name)
     return frozenset(found)
+
+
+def _beginnings(name: str) -> Iterator[list[str]]:
+    r"""
+    The first parts of a dotted name, two at least.
+    """
+    parts = name.split(".")
+    return (parts[:end] for end in range(2, len(parts) + 1))
 
 
 def _of_python(name: str) -> _Lack | None:

@@ -257,7 +257,11 @@ def problems(source: Source, names: Names, strict: bool = True) -> Iterator[Prob
     # Once is enough.
     told = {_place(problem) for problem in listed}
     yield from (problem for problem in found if _place(problem) not in told)
-    yield from listed
+    first: dict[tuple[str, ...], Problem] = {}
+    for problem in listed:
+        # A field of the type, and that of the name.
+        first.setdefault(tuple(problem.sentence.split("`")[1:4:2]), problem)
+    yield from first.values()
 
 
 def _place(problem: Problem) -> tuple[int, str]:

@@ -175,6 +175,7 @@ def _row(source: Source, lines: list[Line]) -> Row:
                 if within.kind == "class":
                     # Only the steps of a function can have titles in comments.
                     uncovered = tuple(_FRAME.sub("", text) for text in uncovered)
+            uncovered = tuple(_remark(uncovered, at) for at in range(len(uncovered)))
             whole = "\n".join(uncovered)
             has_address = "://" in whole and not is_code(whole)
             shown = with_addresses(whole).split("\n") if has_address else uncovered
@@ -222,6 +223,17 @@ def all_uncommented(texts: Sequence[str]) -> tuple[str, ...]:
     is_boxed = any(_CLOSED.fullmatch(text.strip()[1:]) for text in texts)
     uncovered = map(uncommented, texts)
     return tuple(_CLOSING.sub("", text).rstrip() if is_boxed else text for text in uncovered)
+
+
+def _remark(texts: Sequence[str], at: int) -> str:
+    r"""
+    A line of a comment. It is no title of a page if it stands among others: somebody has put a
+    comment out of use.
+    """
+    text = texts[at]
+    around = [*texts[max(at - 1, 0) : at], *texts[at + 1 : at + 2]]
+    is_among = text.startswith("# ") and any(one.strip() for one in around)
+    return f"\\{text}" if is_among and not is_code("\n".join(texts)) else text
 
 
 def _docstring_note(docstring: Docstring, style: str, is_module: bool = False) -> Note:

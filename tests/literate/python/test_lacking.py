@@ -19,6 +19,9 @@ FILES = {
     "pkg/open.py": "from other import *\n",
     "pkg/made.py": "globals().update(x=1)\n",
     "pkg/unread.py": "",
+    "pkg/sub/__init__.py": "",
+    "pkg/sub/part.py": "class Part: pass\n",
+    "pkg/other/sub.py": "",
 }
 
 
@@ -31,13 +34,14 @@ FILES = {
         (":meth:`fold <pkg.cards.Hand.fold>`", "`pkg.cards.Hand` has no `fold`."),
         (":meth:`Hand.takes`", "`pkg.cards.Hand` has no `takes`; is `take` meant?"),
         (":exc:`pkg.cards.Broken.code`", "`pkg.cards.Broken` has no `code`."),
+        (":obj:`sub.part.Par`", "`pkg.sub.part` has no `Par`; is `Part` meant?"),
         (":py:func:`os.path.joins`", "`os.path` has no `joins`; is `join` meant?"),
         # They are there: set in a function, in a base, as a file, or known to Python.
         *[
             (f":obj:`{name}`", "")
             for name in "pkg.cards.SIZE pkg.cards.LATE pkg.Held.turn pkg.Held.turned pkg.sort "
             "pkg.cards pkg.cards.Card.worth pkg.cards.Card.size pkg.cards.Broken.args "
-            "pkg.foreign os.path.join os.PathLike.__fspath__".split()
+            "pkg.foreign sub.part.Part os.path.join os.PathLike.__fspath__".split()
         ],
         # Nobody knows.
         *[
@@ -52,7 +56,7 @@ FILES = {
 def test_a_role_names_nothing(role: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg/foreign.so").touch()
-    text = f'from pkg.cards import Hand\n\n\ndef f():\n    """One.\n\n    See {role}.\n    """\n'
+    text = f'from pkg.cards import Hand\nfrom pkg.other import sub\n\ndef f():\n    """One.\n\n    See {role}.\n    """\n'
     sources = [parse(text, path) for path, text in {**FILES, "pkg/user.py": text}.items()]
     found = [*Lacking(Meanings(by_module(sources)), tmp_path).problems(sources[-1])]
     assert [one.sentence.partition(", but ")[2] for one in found] == [told] * bool(told)

@@ -124,6 +124,11 @@ def test_a_comment_without_its_marks(comment: str, text: str) -> None:
     assert uncommented(comment) == text
 
 
+def test_a_title_among_the_lines_of_a_comment_is_a_remark() -> None:
+    assert shown("# # Put off:\n# it\nx = 1\n") == [("\\# Put off:\nit", "x = 1\n")]
+    assert shown("# # Title\nx = 1\n") == [("# Title", "x = 1\n")]
+
+
 def test_an_address_in_a_comment_is_a_link_unless_the_comment_is_code() -> None:
     said = "# See https://a.b/c, `https://d.e` and\n# [it](https://f.g).\n"
     links = "See [https://a.b/c](https://a.b/c), `https://d.e` and\n[it](https://f.g)."
