@@ -56,7 +56,8 @@ FILES = {
 def test_a_role_names_nothing(role: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg/foreign.so").touch()
-    text = f'from pkg.cards import Hand\nfrom pkg.other import sub\n\ndef f():\n    """One.\n\n    See {role}.\n    """\n'
+    text = "from pkg.cards import Hand\nfrom pkg.other import sub\n\n"
+    text += f'def f():\n    """One.\n\n    See {role}.\n    """\n'
     sources = [parse(text, path) for path, text in {**FILES, "pkg/user.py": text}.items()]
     found = [*Lacking(Meanings(by_module(sources)), tmp_path).problems(sources[-1])]
     assert [one.sentence.partition(", but ")[2] for one in found] == [told] * bool(told)
