@@ -25,7 +25,7 @@ import click
 from literate import settings, site
 from literate.engines import navigation, new, zensical
 from literate.problems import Findings, LiterateError, Problem
-from literate.python.statements import by_module, module_name
+from literate.python.statements import by_module
 from literate.reading.count import table
 from literate.reading.front_matter import UNTITLED
 from literate.reading.labels import UNLABELLED
@@ -215,7 +215,7 @@ def _notebooks(
     loaded = site.load(settings.load(Path.cwd()))
     known = loaded.settings
     sources = by_module(loaded.sources.values())
-    modules = [module_name(source.path) for source in _choose(loaded, paths)] if paths else None
+    modules = [source.module for source in _choose(loaded, paths)] if paths else None
     committed = known.root / known.notebooks
     png = Rasters(loaded.results, committed).of
 
@@ -276,7 +276,7 @@ def _script(file: str) -> None:
         )
         raise LiterateError([Problem(file, 1, sentence)])
     package = by_module(loaded.sources.values())
-    module = module_name(sources[0].path)
+    module = sources[0].module
     print(script(package, module, settings=loaded.settings, results=loaded.results), end="")
 
 
@@ -296,7 +296,7 @@ def _snippet(target: str, no_notes: bool) -> None:
         raise LiterateError([Problem(path, 1, sentence)])
     package = copied(loaded.sources.values(), known)
     licence = of_project(loaded.settings.root)
-    noted, bare = snippets(package, module_name(sources[0].path), name or None, licence, known)
+    noted, bare = snippets(package, sources[0].module, name or None, licence, known)
     print(bare if no_notes else noted, end="")
 
 

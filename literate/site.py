@@ -45,8 +45,8 @@ from literate.python import kept_names, names_in_notes
 from literate.python.references import modules_on_demand, network
 from literate.python.references import on_demand as network_on_demand
 from literate.python.seen import Seen
-from literate.python.statements import module_name
 from literate.reading import lessons, oracles
+from literate.reading.import_folders import import_folders
 from literate.reading.labels import unlabelled
 from literate.reading.on_demand import OnDemand
 from literate.reading.python_files import placed, python_files
@@ -99,7 +99,8 @@ class Site:
     `uris` are the paths of their pages, and `documents` those of the hand-written ones; all are
     keyed by the path of the file from the root, and so are the `results`. `resolves_html` is that
     of its [links](page/links.py#Links), and `url` its address, if that is known. `conflicts` names
-    files that want the page of another.
+    files that want the page of another, and `import_folders` are where the sources are
+    [imported from](reading/import_folders.py).
     """
 
     settings: Settings
@@ -110,6 +111,7 @@ class Site:
     url: str = ""
     results: Mapping[str, Result] = field(default_factory=dict)
     conflicts: tuple[Problem, ...] = ()
+    import_folders: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def code(self) -> Code:
@@ -144,7 +146,7 @@ class Site:
         The file of the [inventory](page/inventories.py), with its path on the site.
         """
         home = next(iter(self.settings.sources))
-        project = self.settings.root.name if home == "." else home
+        project = self.settings.root.name if home == "." else posixpath.basename(home)
         return {inventories.FILE: inventories.of_site(project, self.sources, self.uris)}
 
     def search_index(self, made: Iterable[Page]) -> dict[str, str]:
@@ -192,9 +194,11 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
     """
     sources: dict[str, Source] = {}
     problems: list[Problem] = []
-    for name in python_files(settings):
+    found = python_files(settings)
+    folders = import_folders(settings.root, settings.sources, found)
+    for name in found:
         try:
-            source = _read(settings, name, known.get(name))
+            source = _read(settings, name, folders[name], known.get(name))
         except LiterateError as error:
             problems += error.problems
             continue
@@ -211,7 +215,7 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
             sentence = f"`tool.literate.compare` names `{name}`, which is no result."
             problems.append(Problem("pyproject.toml", 1, sentence))
     pages_of_results = {path: result.uri for path, result in recorded.items()}
-    wanted = {name: page for name, page in python_files(settings).items() if name in sources}
+    wanted = {name: page for name, page in found.items() if name in sources}
     uris, conflicts = placed(wanted, documents | pages_of_results, settings)
     if settings.strict:
         problems += conflicts
@@ -219,8 +223,15 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
         problems.append(_no_source(settings))
     if problems:
         raise LiterateError(problems)
-    told = tuple(conflicts)
-    return Site(settings, sources, uris, documents, results=recorded, conflicts=told)
+    return Site(
+        settings,
+        sources,
+        uris,
+        documents,
+        results=recorded,
+        conflicts=tuple(conflicts),
+        import_folders=folders,
+    )
 
 
 def _no_source(settings: Settings) -> Problem:
@@ -230,16 +241,17 @@ def _no_source(settings: Settings) -> Problem:
     return Problem("pyproject.toml", 1, sentence)
 
 
-def _read(settings: Settings, name: str, known: Source | None = None) -> Source:
+def _read(settings: Settings, name: str, folder: str, known: Source | None = None) -> Source:
     path = settings.root / name
-    style = settings.docstrings
     try:
         source = read(path, name, known)
-        return source if source.style == style else replace(source, style=style)
     except LiterateError as error:
         if settings.strict or not path.is_file():
             raise
-        return unread(path, name, error.problems[0])
+        source = unread(path, name, error.problems[0])
+    told = {"style": settings.docstrings, "import_folder": folder}
+    is_so = all(getattr(source, what) == value for what, value in told.items())
+    return source if is_so else replace(source, **told)
 
 
 def on_demand(settings: Settings) -> Site:
@@ -249,16 +261,17 @@ def on_demand(settings: Settings) -> Site:
     For a few of the pages. A file that can't be parsed is reported when something asks for it.
     """
     root = settings.root
-    found = python_files(settings).items()
-    wanted = {name: page for name, page in found if (root / name).read_bytes().strip()}
+    found = python_files(settings)
+    folders = import_folders(root, settings.sources, found)
+    wanted = {name: page for name, page in found.items() if (root / name).read_bytes().strip()}
     documents = _documents(settings)
     recorded = files.on_demand(root, settings.results, root / settings.store)
     others = documents | {path: page_of(path) for path in recorded}
     uris, _ = placed(wanted, others, settings)
-    sources = OnDemand(uris, lambda name: _read(settings, name))
+    sources = OnDemand(uris, lambda name: _read(settings, name, folders[name]))
     # That the code has changed since is told to readers; it is no problem of a page.
     results = OnDemand(recorded, lambda path: replace(recorded[path], of="", sources={}))
-    return Site(settings, sources, uris, documents, results=results)
+    return Site(settings, sources, uris, documents, results=results, import_folders=folders)
 
 
 def _documents(settings: Settings) -> dict[str, str]:
@@ -412,7 +425,7 @@ def problems(
     """
     root, setting = site.settings.root, site.settings.differences
     contents = {path: (root / path).read_bytes() for path in site.sources}
-    references = network_on_demand(site.sources)
+    references = network_on_demand(site.sources, site.import_folders)
     base = setting["base"].partition(":")[2] if setting else ""
     shows = any(word in source.text for source in chosen for word in (base, *SHOWN_CHANGES))
     among = [path for path, text in contents.items() if base.encode() in text] if shows else []
@@ -422,7 +435,7 @@ def problems(
     kept = root / site.settings.store / "names.json"
     has = kept_names.taken_by_all(contents, site.sources.__getitem__, kept)
     names = names_in_notes.together(has, root)
-    modules = modules_on_demand(site.sources)
+    modules = modules_on_demand(site.sources, site.import_folders)
     rules = KeptPages(None)
     yield from unlabelled(chosen, site.sources)
     with Formulas(katex.folder(site.settings)) as formulas:
@@ -433,7 +446,7 @@ def problems(
             yield from _of_neighbours(site.settings, source, measured.get(source.path))
             if has_notebook(source, site.settings):
                 try:
-                    planned(modules, module_name(source.path), site.settings)
+                    planned(modules, source.module, site.settings)
                 except LiterateError as error:
                     yield from error.problems
 
@@ -657,7 +670,9 @@ def edit(settings: Settings) -> Edit | None:
 
     told = {name: value for name, value in settings.edit.items() if name not in ("npm", "packages")}
     packages = settings.edit.get("packages", settings.sources)
-    modules = [path for path in python_files(settings) if _is_below(path, packages)]
+    found = python_files(settings)
+    folders = import_folders(settings.root, settings.sources, found)
+    modules = {path: folders[path] for path in found if _is_below(path, packages)}
     places = settings.root, settings.root / settings.store / "edit", katex.program("node")
     return Edit(*places, katex.of_editor(settings), modules, **told, left_out=left_out)
 

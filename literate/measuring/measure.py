@@ -37,6 +37,7 @@ from literate.measuring.axes import Sizes
 from literate.measuring.child import PACKAGES, Child, Died, NotStarted
 from literate.measuring.store import Store
 from literate.problems import LiterateError, Problem
+from literate.reading.import_folders import module_name
 from literate.reading.source import Source
 from page_runner import instrument, trace
 
@@ -135,7 +136,7 @@ def measure(
 
     * `sources` are the pages. One without a top-level `example` is never run, and where PyTorch
       isn't installed, none that doesn't import it: it has no tensors
-    * `root` is the folder from which their modules are imported
+    * `root` is the folder of the project
     * `store` is the folder in which measurements are kept
     * `seconds` is how long one page may take
     * `report` gets a line for each page that is really run
@@ -155,9 +156,10 @@ def measure(
                 continue
             try:
                 page = _Page(source, root, example)
-                if not _HAS_TORCH and not at.store.needs(page.module, "torch"):
+                store_of_page = at.store.of_folder(page.folder)
+                if not _HAS_TORCH and not store_of_page.needs(page.module, "torch"):
                     continue
-                measured[source.path] = page.measure(at.store, at.child, seconds, report)
+                measured[source.path] = page.measure(store_of_page, at.child, seconds, report)
             except NotStarted:
                 sentence = "can't be measured: see what `python -c 'import torch'` says."
                 raise LiterateError([Problem(source.path, example.lineno, sentence)]) from None
@@ -179,9 +181,8 @@ class _Page:
         self.file = Path(os.path.abspath(root / source.path))
         if not self.file.is_relative_to(root):
             raise self.error(f"can't be imported, because the file is not in {root}")
-        # `package/folder/page.py` is imported as `package.folder.page`.
-        parts = self.file.relative_to(root).with_suffix("").parts
-        self.module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        self.folder = root / source.import_folder
+        self.module = module_name(self.file.relative_to(root).as_posix(), source.import_folder)
         self.first = axes.first_run(source, example)
 
     @cached_property
@@ -219,6 +220,7 @@ class _Page:
         file = str(self.file)
         code = instrument.instrument(self.source.text, file)
         request = {
+            "folder": str(self.folder),
             "module": self.module,
             "file": file,
             "code": b64encode(dumps(code)).decode(),

@@ -175,7 +175,7 @@ class Importer(SourceFileLoader):
         super().exec_module(module)
 
 
-def measure(request: Mapping[str, Any], root: str) -> dict[str, Any]:
+def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     r"""
     ## Measure a module
 
@@ -185,7 +185,6 @@ def measure(request: Mapping[str, Any], root: str) -> dict[str, Any]:
     """
     recorder = Recorder()
     importer = Importer(request, recorder)
-    forget_modules(root)
     reset_torch()
     stage = "import"
     runs = []
@@ -279,10 +278,14 @@ def main(root: str) -> None:
     requests, answers = open_channel()
     limit_memory()
     sys.dont_write_bytecode = True
-    sys.path.insert(0, root)
+    outside, folder = [*sys.path], root
     print("{}", file=answers, flush=True)
-    for request in requests:
-        print(json.dumps(measure(json.loads(request), root)), file=answers, flush=True)
+    for request in map(json.loads, requests):
+        forget_modules(folder)
+        # The packages of one project may lie in several folders.
+        folder = request["folder"]
+        sys.path[:] = [folder, *outside]
+        print(json.dumps(measure(request)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import os
 import platform
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,18 @@ class Store:
         versions = [platform.python_version(), _installed("torch")]
         self.outside = [*(version.encode() for version in versions), *map(Path.read_bytes, tools)]
         self.files: dict[str, tuple[bytes, frozenset[str]] | None] = {}
+        self.others: dict[Path, Store] = {}
+
+    def of_folder(self, root: Path) -> "Store":
+        r"""
+        ### The same store for modules that are imported from another folder
+        """
+        if root == self.root:
+            return self
+        if root not in self.others:
+            self.others[root] = copy(self)
+            self.others[root].root, self.others[root].files = root, {}
+        return self.others[root]
 
     def look_again(self) -> None:
         r"""
@@ -48,6 +61,8 @@ class Store:
         A store looks at each file once; after this, once more.
         """
         self.files = {}
+        for other in self.others.values():
+            other.files = {}
 
     def key(self, module: str, text: str) -> str:
         r"""

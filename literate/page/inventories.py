@@ -30,7 +30,6 @@ from urllib.parse import quote, urljoin
 from urllib.request import Request, urlopen
 
 from literate.page.links import folder
-from literate.python.statements import module_name
 from literate.reading.source import Source
 from literate.settings import Settings
 
@@ -100,7 +99,7 @@ def of_site(project: str, sources: Mapping[str, Source], uris: Mapping[str, str]
     """
     names: dict[str, tuple[str, str]] = {}
     for path, source in sources.items():
-        module = module_name(path)
+        module = source.module
         # The start of the site has a name, too.
         page = f"{folder(uris[path])}/".removeprefix("/") or "index.html"
         names[module] = "module", page

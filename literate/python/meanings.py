@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from literate.python.references import Target
-from literate.python.statements import Module, module_name, take_apart
+from literate.python.statements import Module, module_at, take_apart
 from literate.reading.source import Definition, Source, nodes
 
 _NAME = re.compile(r"@?(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)(?P<call>\(\))?")
@@ -84,7 +84,7 @@ class Meanings:
             is_meant = is_call or _LIKE_A_CLASS.fullmatch(root) or root in source.once(names_read)
             return root if is_meant else None
         if _LIKE_A_CLASS.fullmatch(root):
-            top = module_name(source.path).partition(".")[0]
+            top = source.module.partition(".")[0]
             found = self._find(f"{top}.{root}") if top in self.modules else None
             return found if isinstance(found, tuple) else None
         return None
@@ -212,7 +212,7 @@ class Meanings:
             if not isinstance(found, tuple):
                 # It may have the method, and nobody here knows.
                 return None
-            other = self.modules[module_name(found[0])]
+            other = self.modules[module_at(found[0], self.modules) or ""]
             inherited = _class(other, found[1])
             if inherited and (target := self._member(inherited, name, other, steps + 1)):
                 return target

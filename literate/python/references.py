@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from literate.python.scopes import bindings, bound_by_import, origin_of
-from literate.python.statements import by_module, module_name, package_of, take_apart
+from literate.python.statements import by_module, package_of, take_apart
+from literate.reading.import_folders import module_name
 from literate.reading.on_demand import OnDemand
 from literate.reading.source import Source, nodes
 
@@ -84,22 +85,25 @@ def network(sources: Iterable[Source]) -> Network:
     return Network(by_page, {target: tuple(uses) for target, uses in used.items()}, modules)
 
 
-def on_demand(sources: Mapping[str, Source]) -> Network:
+def on_demand(sources: Mapping[str, Source], folders: Mapping[str, str]) -> Network:
     r"""
     ## The references of a page when they are asked for
 
-    Without what is used where: that only all pages together can tell.
+    Without what is used where: that only all pages together can tell. `folders` are the [import
+    folders](../reading/import_folders.py) of the sources.
     """
-    modules = modules_on_demand(sources)
+    modules = modules_on_demand(sources, folders)
     of_page = OnDemand(sources, lambda path: tuple(references(sources[path], modules)))
     return Network(of_page, {}, modules)
 
 
-def modules_on_demand(sources: Mapping[str, Source]) -> Mapping[str, Source]:
+def modules_on_demand(
+    sources: Mapping[str, Source], folders: Mapping[str, str]
+) -> Mapping[str, Source]:
     r"""
     ## Sources by the names of their modules
     """
-    paths = {module_name(path): path for path in sources}
+    paths = {module_name(path, folders[path]): path for path in sources}
     return OnDemand(paths, lambda module: sources[paths[module]])
 
 

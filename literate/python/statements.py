@@ -21,6 +21,7 @@ from typing import Any
 
 from literate.problems import Problem
 from literate.python.scopes import Function, Use, bindings, bound_by_import, origin_of, uses
+from literate.reading.import_folders import module_name
 from literate.reading.source import Source
 
 
@@ -137,27 +138,27 @@ class Modules(dict[str, Source]):
 def by_module(sources: Iterable[Source]) -> Modules:
     r"""
     ## Find the names of the modules
-
-    The path of a source is the one from the folder that its package lies in.
     """
-    return Modules({module_name(source.path): source for source in sources})
+    return Modules({source.module: source for source in sources})
 
 
-def module_name(path: str) -> str:
+def module_at(path: str, modules: Mapping[str, Source]) -> str | None:
     r"""
-    ## The module that a file is
+    ## The name of the module that has a path
 
-    `labml_nn/transformers/__init__.py` is `labml_nn.transformers`.
+    `modules` are sources by their names. Of these only the ones are looked into that the path may
+    be: `src/part.py` is “src.part” or “part”.
     """
-    parts = path.removesuffix(".py").split("/")
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    parts = path.split("/")
+    names = (module_name("/".join(parts[start:])) for start in range(len(parts)))
+    return next((name for name in names if name in modules and modules[name].path == path), None)
 
 
 def package_of(source: Source) -> str:
     r"""
     ## The package that a file lies in, or is
     """
-    name = module_name(source.path)
+    name = source.module
     return name if source.path.endswith("__init__.py") else name.rpartition(".")[0]
 
 
@@ -165,7 +166,7 @@ def take_apart(source: Source) -> Module:
     r"""
     ## Take a module apart
     """
-    name = module_name(source.path)
+    name = source.module
     imports: dict[str, tuple[Import, ...]] = {}
     problems: list[Problem] = []
     pieces: list[Piece] = []

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from literate.problems import LiterateError, Problem
+from literate.reading.import_folders import module_name
 from literate.reading.scripts import Script, begins_markdown
 
 Kind = Literal["docstring", "comment", "code", "blank"]
@@ -126,6 +127,8 @@ class Source:
       line that the assignment begins in
     * `style` is the one that its [docstrings](docstrings.py) are said to have; empty, if each may
       have its own
+    * `import_folder` is the one that its [package is imported from](import_folders.py), by its path
+      from that of the project
     """
 
     path: str
@@ -139,9 +142,17 @@ class Source:
     texts: tuple[Docstring, ...] = ()
     of_attributes: Mapping[int, Docstring] = field(default_factory=dict, compare=False)
     style: str = ""
+    import_folder: str = ""
     _made: dict[Callable[..., Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    @property
+    def module(self) -> str:
+        r"""
+        ### The name under which it is imported
+        """
+        return module_name(self.path, self.import_folder)
 
     def once(self, make: Callable[["Source"], Made]) -> Made:
         r"""

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 from literate.page.exhibits_in_notes import Exhibit, alone
 from literate.page.links import folder
-from literate.python.statements import module_name
+from literate.python.statements import module_at
 from literate.reading.markdown import Target
 from literate.reading.notes import Note
 from literate.reading.source import Source
@@ -57,7 +57,7 @@ class Addresses:
     r"""
     ## What is known of the web
 
-    * `page` gives the address of the page of a module
+    * `page` gives the address of the page of a module, by its path
     * `repository` is the address of the repository, without a slash at its end
     * `notebooks` is the folder in the repository that notebooks are in
     * `site` is the address of the site, with a slash at its end
@@ -90,7 +90,7 @@ class Addresses:
         Of its page, or of its file; None if neither is known. The file has no anchors but lines.
         """
         if self.page is not None:
-            address = self.page(module_name(source.path))
+            address = self.page(source.path)
             return f"{address}#{anchor}" if anchor else address
         lines = [definition.line for definition in source.definitions if definition.name == anchor]
         return self.of_file(source.path, f"L{lines[0]}" if lines else anchor)
@@ -152,10 +152,9 @@ def of_site(
     `uris` are the paths of its pages by those of its sources, `url` is that of its site, and
     `branch` the one that has its notebooks.
     """
-    paths = {module_name(path): uri for path, uri in uris.items()}
     site = posixpath.join(url, "") if url else None
     return Addresses(
-        page=(lambda module: posixpath.join(site, folder(paths[module]), "")) if site else None,
+        page=(lambda path: posixpath.join(site, folder(uris[path]), "")) if site else None,
         repository=repository,
         notebooks=settings.notebooks,
         site=site,
@@ -223,8 +222,10 @@ def _source_of(path: str, sources: Mapping[str, Source]) -> Source | None:
     r"""
     The source of a path. No other one is looked into.
     """
-    names = (path, module_name(path)) if path.endswith(".py") else ()
-    return next((sources[name] for name in names if name in sources), None)
+    if not path.endswith(".py"):
+        return None
+    name = path if path in sources else module_at(path, sources)
+    return sources[name] if name else None
 
 
 def _without_link(text: str, target: Target) -> list[tuple[int, int, str]]:

@@ -14,6 +14,7 @@ one without an example, nothing can judge; that is said by [the exercises](exerc
 """
 
 import json
+import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +23,6 @@ from typing import Any
 from literate.measuring.child import PACKAGES, Child, Died, NotStarted
 from literate.measuring.store import Store
 from literate.problems import LiterateError, Problem
-from literate.python.statements import module_name
 from literate.reading.source import Source
 from literate.settings import Settings
 from literate.takeaway import assembly, exercises
@@ -94,30 +94,35 @@ def _of_page(
     report: Callable[[str], None],
     seconds: float,
 ) -> Iterator[Problem]:
-    module = module_name(source.path)
-    key = store.key(module, json.dumps([source.text, [exercise for _, exercise in told]]))
-    said = store.load(module, key)
+    module = source.module
+    at = store.of_folder(store.root / source.import_folder)
+    key = at.key(module, json.dumps([source.text, [exercise for _, exercise in told]]))
+    said = at.load(module, key)
     if said is None:
         try:
-            said = [_said(source, exercise, child, seconds) for _, exercise in told]
+            said = [_said(source, at.root, exercise, child, seconds) for _, exercise in told]
         except NotStarted:
             yield Problem(source.path, 1, "its exercises can't be judged: no process starts.")
             return
-        store.save(module, key, said)
+        at.save(module, key, said)
         report(f"judged the exercises of {source.path}")
     for (one, _), verdicts in zip(told, said, strict=True):
         yield from _wrong(one, verdicts)
 
 
-def _said(source: Source, exercise: Mapping[str, Any], child: Child, seconds: float) -> Said:
+def _said(
+    source: Source, folder: Path, exercise: Mapping[str, Any], child: Child, seconds: float
+) -> Said:
     r"""
-    What is said of the page's own text, and of that with each mistake.
+    What is said of the page's own text, and of that with each mistake. The page is imported from
+    the `folder`.
     """
     said = {}
+    path = posixpath.relpath(source.path, source.import_folder or ".")
     for name, text in {"": source.text, **exercise["wrong"]}.items():
         child.start()
         try:
-            answer = child.ask([source.path, text, exercise], seconds)
+            answer = child.ask([str(folder), path, text, exercise], seconds)
         except Died as death:
             said[name] = f"running the page {death}"
             continue

@@ -5,8 +5,9 @@ summary: A child process that judges exercises, as a reader's browser does.
 ---
 
 This file is a program of its own, which [judged](judged.py) starts. Each request is one line: a
-page, a text of it, and one of its exercises, as its editor is told. The answer is what a reader
-with that text is [told](../../page_runner/edit/judging.py).
+folder to import from, the path of a page in it, a text of that page, and one of its exercises, as
+its editor is told. The answer is what a reader with that text is
+[told](../../page_runner/edit/judging.py).
 """
 
 import json
@@ -16,7 +17,7 @@ from literate.measuring.channel import limit_memory, open_channel
 from page_runner.edit.running import Program
 
 
-def main(root: str) -> None:
+def main() -> None:
     r"""
     ## Answer requests
 
@@ -24,18 +25,19 @@ def main(root: str) -> None:
     """
     requests, answers = open_channel()
     limit_memory()
-    sys.path.insert(0, root)
+    outside = [*sys.path]
     print("{}", file=answers, flush=True)
-    programs: dict[str, Program] = {}
+    programs: dict[tuple[str, str], Program] = {}
     for line in requests:
-        path, text, exercise = json.loads(line)
+        folder, path, text, exercise = json.loads(line)
+        sys.path[:] = [folder, *outside]
         # The packages of a page are imported anew for each text.
         package = path.partition("/")[0].removesuffix(".py")
-        if package not in programs:
-            programs[package] = Program(root, [package], str, str)
-        said = programs[package].judge(path, json.dumps({path: text}), json.dumps(exercise))
+        if (folder, package) not in programs:
+            programs[folder, package] = Program(folder, [package], str, str)
+        said = programs[folder, package].judge(path, json.dumps({path: text}), json.dumps(exercise))
         print(said, file=answers, flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

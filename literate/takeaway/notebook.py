@@ -31,7 +31,7 @@ from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError, Problem
 from literate.python.closure import Closure, closure
 from literate.python.scopes import bindings, uses
-from literate.python.statements import Piece, is_main_guard, module_name, take_apart, third_party
+from literate.python.statements import Piece, is_main_guard, module_at, take_apart, third_party
 from literate.reading.front_matter import of_source, title_of
 from literate.reading.notes import Note
 from literate.reading.plain import plain
@@ -217,7 +217,7 @@ def planned(sources: Mapping[str, Source], module: str, settings: Settings = PLA
     """
     source = sources[module]
     following, also, instead = module, [], {}
-    sequel = _sequel(source, module, settings.sequels)
+    sequel = _sequel(source, sources, settings.sequels)
     if sequel is not None:
         name, following = sequel
         also, instead = [(following, ENTRY)], {(following, name): (module, name)}
@@ -257,7 +257,9 @@ def _names(source: Source) -> list[str]:
     return [name for name in source.once(take_apart).defined if name not in called]
 
 
-def _sequel(source: Source, module: str, sequels: Mapping[str, str]) -> tuple[str, str] | None:
+def _sequel(
+    source: Source, sources: Mapping[str, Source], sequels: Mapping[str, str]
+) -> tuple[str, str] | None:
     r"""
     The function that the page's notebook goes on with, and the page that does. One that has an end
     of its own does not go on.
@@ -265,7 +267,8 @@ def _sequel(source: Source, module: str, sequels: Mapping[str, str]) -> tuple[st
     if notebook_cells.defines(source, ENTRY):
         return None
     known = (name for name in sequels if notebook_cells.defines(source, name))
-    return next(((name, module_name(sequels[name])) for name in known), None)
+    found = ((name, module_at(sequels[name], sources)) for name in known)
+    return next(((name, module) for name, module in found if module), None)
 
 
 def file_name(source: Source, module: str) -> str:

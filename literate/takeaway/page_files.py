@@ -17,7 +17,7 @@ from literate.page.links import folder
 from literate.page.takeaways import File, Takeaways
 from literate.problems import LiterateError, Problem
 from literate.python.seen import Seen
-from literate.python.statements import by_module, module_name
+from literate.python.statements import by_module
 from literate.reading.front_matter import title_of
 from literate.reading.source import Source
 from literate.results.records import Result
@@ -101,7 +101,7 @@ class PageFiles:
         install = to_pip(source.path.partition("/")[0], self.installed)
         if not has_notebook(source, self.settings):
             return Takeaways(None, None, snippets, bare, address, install=install), []
-        module = module_name(source.path)
+        module = source.module
         name = file_name(source, module)
         try:
             text = build(
@@ -127,7 +127,7 @@ class PageFiles:
         """
         if source.path.partition("/")[0] in self.installed:
             return
-        module = module_name(source.path)
+        module = source.module
         inside = self.uris[source.path].removesuffix(".md")
         names = [
             definition.name

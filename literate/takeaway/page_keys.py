@@ -100,7 +100,7 @@ def of_project(
     With the definitions that others can name, and the names of `others` that notes may lead to.
     """
     named = [
-        (path, [(one.kind, one.name, one.depth) for one in source.definitions])
+        (source.module, path, [(one.kind, one.name, one.depth) for one in source.definitions])
         for path, source in sources.items()
     ]
     formulas = (katex.folder(settings) / "package.json").read_bytes()

@@ -103,7 +103,8 @@ class Edit:
     * `root` is the folder of the project, and `store` the one that keeps what was made
     * `node` is the program that runs JavaScript
     * `npm` is the folder with “node_modules”
-    * `modules` are the files of the annotated packages, by their paths from the root
+    * `modules` are the files of the annotated packages, by their paths from the root, each with the
+      folder that its package is imported from
     * `stand_in` is the package that takes the place of torch, if there is one: the command
       `python -m STAND_IN pack FOLDER` writes what the browser needs of it: its modules, and
       “kernels.wasm”
@@ -121,7 +122,7 @@ class Edit:
     store: Path
     node: str
     npm: Path
-    modules: Sequence[str]
+    modules: Mapping[str, str]
     stand_in: str = ""
     data: Sequence[str] = ()
     without: Sequence[str] = ()
@@ -153,13 +154,22 @@ class Edit:
                     found[f"{name}/{one.name}"] = Path(str(one.locate()))
         return found
 
-    def sources(self) -> dict[str, Path]:
+    @cached_property
+    def paths(self) -> dict[str, str]:
         r"""
         ### All modules, and the data
 
-        By their paths from the root.
+        By their paths from the folders that their packages are imported from: so they lie in the
+        browser, in one folder.
         """
-        return {path: self.root / path for path in [*self.modules, *self.data]}
+        inside = {relpath(path, folder or "."): path for path, folder in self.modules.items()}
+        return {**inside, **{path: path for path in self.data}}
+
+    def sources(self) -> dict[str, Path]:
+        r"""
+        ### The same, with their files
+        """
+        return {place: self.root / path for place, path in self.paths.items()}
 
     @property
     def packages(self) -> list[str]:
@@ -168,7 +178,13 @@ class Edit:
 
         Those of packages, and of modules that lie in none.
         """
-        return sorted({path.partition("/")[0].removesuffix(".py") for path in self.modules})
+        return sorted(
+            {
+                path.partition("/")[0].removesuffix(".py")
+                for path in self.paths
+                if path.endswith(".py")
+            }
+        )
 
     @cached_property
     def imports(self) -> dict[str, set[str]]:
@@ -181,7 +197,10 @@ class Edit:
         found = {}
         for path in paths:
             name = module_name(path)
-            names = [*parents(name), *imported((self.root / path).read_bytes(), _around(path))]
+            names = [
+                *parents(name),
+                *imported((self.root / self.paths[path]).read_bytes(), _around(path)),
+            ]
             candidates = {one for name in names for one in files_of(name)}
             found[path] = (candidates & paths) - {path}
         return found
@@ -207,7 +226,9 @@ class Edit:
         names: set[str] = set()
         while waiting:
             module = waiting.pop()
-            at_once = imported((self.root / module).read_bytes(), _around(module), at_once=True)
+            at_once = imported(
+                (self.root / self.paths[module]).read_bytes(), _around(module), at_once=True
+            )
             names |= {name.partition(".")[0] for name in at_once}
             needed = {one for name in at_once for one in files_of(name)} & self.imports[module]
             waiting += needed - found
@@ -241,21 +262,23 @@ class Edit:
 
         One with a form can, if it is no lesson, too. One that imports what no browser has can't.
         """
-        if path in self.forms:
+        own = self.paths.get(path, path)
+        if own in self.forms:
             return True
-        is_lesson = path in self.imports and not self.left_out(path)
-        return is_lesson and path not in self.without and not self.foreign(path)
+        is_lesson = path in self.imports and not self.left_out(own)
+        return is_lesson and own not in self.without and not self.foreign(path)
 
     def offer(self, path: str) -> Offer | None:
         r"""
         ### What a page says of its editor
 
-        None, if it has none.
+        `path` is the one from the root. None, if it has none.
         """
+        form = self.forms.get(path, {})
+        path = relpath(path, self.modules.get(path) or ".")
         if not self.offers(path):
             return None
         places = f"{PLACE}/{self.made.name}", f"{PLACE}/sources"
-        form = self.forms.get(path, {})
         form_bytes = self.bytes_of(path_of(form["target"])) if form else 0
         return Offer(path, *places, self.bytes_of(path), form, form_bytes)
 
@@ -263,7 +286,9 @@ class Edit:
         r"""
         ### What is fetched for a module, packed
         """
-        own = (packed_text((self.root / one).read_bytes()) for one in self.closure(path))
+        own = (
+            packed_text((self.root / self.paths[one]).read_bytes()) for one in self.closure(path)
+        )
         return self.weight + sum(own)
 
     @cached_property
@@ -343,7 +368,7 @@ class Edit:
         """
         needed = {one for path in self.imports if self.offers(path) for one in self.closure(path)}
         theirs = [file for file in self.of_others.values() if file.suffix == ".py"]
-        return standard([*(self.root / path for path in needed), *theirs])
+        return standard([*(self.root / self.paths[path] for path in needed), *theirs])
 
     def _make(self, new: Path, stand_in: Path) -> None:
         modules = [(f"page_runner/{name}", str(LIVEPAGE / name)) for name in RUNS]
