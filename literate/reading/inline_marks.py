@@ -64,8 +64,11 @@ _TICKS = re.compile(
 )
 # Behind what a literal may begin, in reStructuredText.
 _OPENS = re.compile(r"(?:^|[\s'\"(\[{<:/=~|,*-])$")
+# A role, which only a backtick that begins its text can follow.
+_OF_ROLE = re.compile(r"(?<![\w`:]):[a-z][\w+.-]*(?::[a-z]\w*){0,2}:$")
 # In place of a backtick that is no mark.
 _STRAY = "\ue060"
+_ENDLESS = re.compile(rf"(?<![\w`:]):(?P<role>[a-z][\w+.-]*(?::[a-z]\w*){{0,2}}):{_STRAY}")
 # What Markdown would read as marks.
 _MARKS = re.compile(r"[\\`*_]")
 
@@ -140,7 +143,8 @@ def _unpaired(text: str, ticks: Sequence[int]) -> list[int]:
     begun: int | None = None
     for at in ticks:
         opens = _OPENS.search(text[max(at - 1, 0) : at]) and text[at + 1 : at + 2].strip()
-        closes = text[at - 1 : at].strip() if at else ""
+        is_of_role = opens and _OF_ROLE.search(text[text.rfind("\n", 0, at) + 1 : at])
+        closes = text[at - 1 : at].strip() if at and not is_of_role else ""
         if begun is not None and closes:
             begun = None
         elif opens:
@@ -214,11 +218,14 @@ def labels_named(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 def misspelt_roles(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
     r"""
-    ## Roles that Sphinx doesn't know
+    ## Roles that Sphinx doesn't know, or that don't end
 
     The number of the text, from 0, and a sentence for its author.
     """
     text = without_stray("\n".join(texts))
+    for match in _ENDLESS.finditer(text):
+        sentence = f"“:{match['role']}:” has no backtick behind its text; close it."
+        yield text.count("\n", 0, match.start()), sentence
     for match in _INLINE.finditer(text):
         role = match["role"] or ""
         domain, *more = role.rstrip(":").split(":")

@@ -559,10 +559,13 @@ def _literal(lines: Sequence[TextLine], at: int) -> _Made:
 
 def _announced(line: TextLine) -> list[TextLine]:
     r"""
-    A line with two colons as it is read: one of them, or nothing, if nothing else stands there.
+    A line with two colons as it is read: one of them, or none behind a blank. Nothing, if nothing
+    else stands there.
     """
     text = line.text.rstrip()
-    return [TextLine(text[:-1], line.at)] if text.strip(": ") else []
+    words = text.removesuffix("::")
+    shown = words.rstrip() if words.endswith(" ") else f"{words}:"
+    return [TextLine(shown, line.at)] if text.strip(": ") else []
 
 
 def _announcing(prose: list[TextLine]) -> list[TextLine]:

@@ -649,3 +649,9 @@ def test_a_style_that_is_said_is_the_only_one(style: str, sections: list[str]) -
     text = "Args:\n    x: y\n\nReturns:\n    One.\n\n:param z: one\n\nNotes\n-----\nText."
     made = "\n".join(line.text for line in as_markdown(text.split("\n"), style=style))
     assert re.findall(r"(?m)^\*\*(\w+)\*\*$", made) == sections
+
+
+@pytest.mark.parametrize("announced", ["Example: ::", "Example::"])
+def test_two_colons_behind_a_blank_are_not_shown(announced: str) -> None:
+    made = [line.text for line in as_markdown(f"{announced}\n\n    f(1)\n".split("\n"))]
+    assert made[0] == "Example:"

@@ -72,3 +72,11 @@ def test_a_role_that_nobody_knows_is_told(role: str, meant: str) -> None:
     found = [(one.line, one.sentence) for one in problems(parse(text, "a.py"), {})]
     said = role.partition("`")[0]
     assert found == ([(4, f"“{said}” is no role of Sphinx; write “{meant}”.")] if meant else [])
+
+
+def test_a_role_without_its_last_backtick_is_told() -> None:
+    text = 'def f():\n    """Written by :meth:`dump. Read by :py:class:`a.B`, it is.\n"""\n'
+    (told,) = (str(one) for one in problems(parse(text, "a.py"), {}))
+    assert told == "a.py:2: “:meth:” has no backtick behind its text; close it."
+    made = " ".join(line.text for line in as_markdown(text.split('"""')[1].split("\n")))
+    assert "`a.B`" in made
