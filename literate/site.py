@@ -47,7 +47,7 @@ from literate.python.references import on_demand as network_on_demand
 from literate.python.seen import Seen
 from literate.reading import lessons, oracles
 from literate.reading.import_folders import import_folders
-from literate.reading.labels import unlabelled
+from literate.reading.labels import undefined, unlabelled
 from literate.reading.on_demand import OnDemand
 from literate.reading.python_files import placed, python_files
 from literate.reading.source import Source, read, unread
@@ -438,6 +438,7 @@ def problems(
     modules = modules_on_demand(site.sources, site.import_folders)
     rules = KeptPages(None)
     yield from unlabelled(chosen, site.sources)
+    yield from undefined(chosen)
     with Formulas(katex.folder(site.settings)) as formulas:
         around = context(site.links, formulas, measured, changes, all_steps, unmeasured)
         for source in chosen:
@@ -480,6 +481,7 @@ def of_all(site: Site) -> Iterator[Problem]:
     """
     yield from site.conflicts
     yield from unlabelled(site.sources.values(), site.sources)
+    yield from undefined(site.sources.values())
     yield from lessons.called_the_same(site.sources.values(), lessons.of_project(site.settings))
     yield from exercises.left_over(site.settings, site.sources)
     yield from looks.left_over(site.settings, site.sources)

@@ -24,7 +24,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from literate.reading.fields import FIELDS, TYPES, mended
-from literate.reading.inline_marks import emphasised, inline, without_stray
+from literate.reading.inline_marks import BARRED, emphasised, inline, without_stray
 from literate.reading.nested import nested
 from literate.reading.notes import is_code
 from literate.reading.restructured import (
@@ -103,6 +103,7 @@ _SIGNS = re.compile(
     r"|:[ \t]*\n(?:[ \t]*\n)?[ \t]*(?:[-*+]|\d+[.)])[ \t]|^\s*\|[ \t][^|\n]+$|``\\ |\\ ``"
     r"|^ *={2,}(?: +={2,})+ *$|^\s*--?\w[^\n]*? {2,}\S|(?:\A|\n[ \t]*\n)( *)\S[^\n]*[^\s:]\n\2 +\S"
     r"|^ *(?:async )?(?:class|def|for|if|try|while|with)\b.*:[ \t]*\n +\S"
+    rf"|{BARRED}"
     r"|^\s*#\.\s|^\s*\(?[AaIi][.)] +\S|(?<!\]\()(?<![\w<\"'=/])https?://"
 )
 

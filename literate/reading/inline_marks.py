@@ -27,6 +27,11 @@ _PAIR = rf"\({_SIGN}*+\)|\[{_SIGN}*+\]"
 _BARE = rf"(?P<bare>https?://(?=\w)(?:{_SIGN}|{_PAIR})++)(?![<{{])"
 # What ends a sentence or an emphasis, and no address.
 _AFTER = ".,;:!?*_"
+# A name of several words between bars: one word alone can be a formula.
+BARRED = (
+    r"(?<![\w|\\])\|(?P<barred>[A-Za-z]\w+(?:[.-]\w{2,})+|[A-Za-z]\w+_\w{2,}|[A-Z][a-z]+[A-Z]\w+)"
+    r"\|_{0,2}(?![\w|])"
+)
 # A backslash and a blank are nothing, and set a role apart from letters; that behind it may have no
 # blank.
 _INLINE = re.compile(
@@ -39,6 +44,7 @@ _INLINE = re.compile(
     r"|(?<![\w`])`(?P<short>~\.?[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?)`(?![\w`])"
     r"|`[^`]*`"
     r"|(?:(?<=\S)\\ )?\[(?P<cited>\w[\w.-]*|[#*])\]_(?!\w)"
+    rf"|(?<!\.\. ){BARRED}"
     # What Markdown or HTML says of an address is left as it is: a link with all its words.
     r"|\[[^\[\]`]++\]\(\s*(?:[^()`\n]|\([^()`\n]*+\))++\)"
     rf"|(?<!\]\()(?<!\]: )(?<![\w<\"'=/]){_BARE}"
@@ -172,12 +178,22 @@ def _inline(match: re.Match[str]) -> str:
         return f"`{_named(match['short'])[0]}`"
     if match["cited"]:
         return f"[{match['cited']}]"
+    if match["barred"]:
+        return match[0] if _is_in_table(match) else escaped(match["barred"])
     if match["bare"]:
         address = match["bare"].rstrip(_AFTER)
         return f"[{escaped(address)}]({address}){match['bare'][len(address) :]}"
     if match["literal"]:
         return match["literal"].removeprefix("\\ ").removesuffix("\\ ")
     return match[0]
+
+
+def _is_in_table(match: re.Match[str]) -> bool:
+    r"""
+    Whether a row of a table stands above or below, so that bars are the edges of a cell.
+    """
+    above = re.search(r"\|[ \t]*\n[ \t]*$", match.string[: match.start()])
+    return bool(above or re.match(r"[ \t]*\n[ \t]*\|", match.string[match.end() :]))
 
 
 def _role_of(match: re.Match[str]) -> str:
@@ -214,6 +230,17 @@ def labels_named(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
             label = _words_and_target(match["said"])[1]
             if ":" not in label and not match["role"].startswith("external"):
                 yield text.count("\n", 0, match.start()), " ".join(label.split())
+
+
+def substitutions_named(text: str) -> Iterator[tuple[int, str]]:
+    r"""
+    ## The names between bars that stand for something else
+
+    With the number of the line, from 0.
+    """
+    for match in _INLINE.finditer(without_stray(text)):
+        if match["barred"] and not _is_in_table(match):
+            yield text.count("\n", 0, match.start()), match["barred"]
 
 
 def misspelt_roles(texts: Iterable[str]) -> Iterator[tuple[int, str]]:

@@ -1,25 +1,29 @@
 r"""
 ---
-title: Labels
+title: Labels and substitutions
 summary: A reference of Sphinx leads to a label, and some lead to none.
 ---
 
 `` :ref:`rules` `` in a docstring leads to a place that says `.. _rules:`. Most labels stand in the
 documents of a project that Sphinx reads, and those are no part of this site. Then the words of the
 reference stay words, and the author is told: of all such references together, or of one alone, if a
-note has a label that is nearly the same.
+note has a label that is nearly the same. So it is with a substitution, `|the_name|`, whose text
+stands in the settings of Sphinx: its name is shown alone.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
 from literate.problems import Problem
-from literate.reading.inline_marks import labels_named
+from literate.reading.inline_marks import labels_named, substitutions_named
 from literate.reading.restructured import targets
+from literate.reading.rows import rows
 from literate.reading.source import Docstring, Source
+from literate.reading.substitutions import substituted
 from literate.reading.text_lines import TextLine
 
 UNLABELLED = "references lead nowhere, because no note has their label"
+UNDEFINED = "substitutions are shown by their names, because their docstring doesn't define them"
 # How near a label must be to be the one that is meant.
 NEAR = 0.85
 # Sphinx has these itself.
@@ -47,6 +51,35 @@ def unlabelled(chosen: Iterable[Source], sources: Mapping[str, Source]) -> Itera
         hint = f"; is “{near}” meant?" if near else ", so its words are no link."
         sentence = f"the reference names the label “{label}”, which no note has{hint}"
         yield Problem(path, line, sentence, "" if near else UNLABELLED)
+
+
+def undefined(chosen: Iterable[Source]) -> Iterator[Problem]:
+    r"""
+    ## Substitutions of the chosen sources that their docstring doesn't define
+
+    What looks like one in a block of code is none.
+    """
+    for source in chosen:
+        found = [
+            (docstring.first + at, name)
+            for docstring in _docstrings(source)
+            if "|" in docstring.text
+            for at, name in _undefined(docstring)
+        ]
+        notes = (row.note for row in rows(source) if found and row.note)
+        code = [one.text for note in notes for one in note.parsed.spans if one.kind == "fence"]
+        for line, name in found:
+            if not any(f"|{name}|" in text for text in code):
+                sentence = f"the docstring doesn't define the substitution “|{name}|”, so its name "
+                sentence += "is all that is shown; the settings of Sphinx are not read."
+                yield Problem(source.path, line, sentence, UNDEFINED)
+
+
+def _undefined(docstring: Docstring) -> Iterator[tuple[int, str]]:
+    texts = enumerate(docstring.shown.split("\n"))
+    lines = substituted([TextLine(text, at) for at, text in texts])
+    for at, name in substitutions_named("\n".join(line.text for line in lines)):
+        yield lines[at].at, name
 
 
 def _labels(sources: Iterable[Source]) -> set[str]:

@@ -1,6 +1,7 @@
 r"""A reference to a label that no note has is told."""
 
-from literate.reading.labels import unlabelled
+from literate.reading.labels import undefined, unlabelled
+from literate.reading.rows import rows
 from literate.reading.source import parse
 
 HAS = '"""\n.. _the-rules:\n\nRules\n"""\n'
@@ -23,3 +24,33 @@ def test_a_reference_leads_to_a_label_of_any_note_or_is_told() -> None:
     sentence = f"b.py:8: {label} “guide”, which no note has, so its words are no link."
     assert [str(one) for one in others] == [sentence] * 2
     assert list(unlabelled([sources["a.py"]], sources)) == []
+
+
+def test_a_substitution_that_its_docstring_does_not_define_is_told_and_shown_as_its_name() -> None:
+    text = '''"""One
+
+.. note:: |the_settings|
+
+* |own_text| of |y|, `|in_code|` and |a_b|
+
+|a_table|
+|of_cells|
+
+Code::
+
+    |in_code|
+
+.. |own_text| replace:: mine
+"""
+'''
+    source = parse(text, "a.py")
+    (told,) = undefined([source])
+    assert (told.line, told.sentence.split("”")[0]) == (
+        3,
+        "the docstring doesn't define the substitution “|the_settings|",
+    )
+    (row,) = rows(source)
+    assert row.note is not None
+    made = "\n".join(row.note.texts)
+    assert "    the\\_settings\n" in made and "* mine of |y|, `|in_code|` and |a_b|" in made
+    assert "|a_table|\n|of_cells|" in made and "\n|in_code|\n" in made
