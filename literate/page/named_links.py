@@ -124,26 +124,27 @@ class NamesOfPage:
     r"""
     ## Where the names in the notes of one page lead
 
-    A note that says a name again makes no link of it again.
+    A note that says a name again makes no link of it again, but for a list of arguments: its items
+    are read one by one.
     """
 
     def __init__(self, named_links: NamedLinks, source: Source) -> None:
         self._links, self._source = named_links, source
-        self._led: set[tuple[int, str]] = set()
+        self._led: set[tuple[int, int, str]] = set()
 
-    def address(self, code: str, row: Row) -> str:
+    def address(self, code: str, row: Row, item: int = 0) -> str:
         r"""
         ### Where a name leads that a note says for the first time
 
-        Empty, if it leads nowhere.
+        Or an `item` of it. Empty, if it leads nowhere.
         """
-        return self._once(code, row, self._links.address)
+        return self._once(code, row, item, self._links.address)
 
-    def address_of_type(self, name: str, row: Row) -> str:
+    def address_of_type(self, name: str, row: Row, item: int = 0) -> str:
         r"""
-        ### Where a name in a type leads, if the note says it for the first time
+        ### Where a name in a type leads, if the note or the item says it for the first time
         """
-        return self._once(name, row, self._links.address_of_type)
+        return self._once(name, row, item, self._links.address_of_type)
 
     def words(self, code: str, row: Row) -> str:
         r"""
@@ -151,8 +152,10 @@ class NamesOfPage:
         """
         return self._links.words(code, self._source, row)
 
-    def _once(self, name: str, row: Row, address_of: Callable[[str, Source, Row], str]) -> str:
-        place = row.lines[0].number, name
+    def _once(
+        self, name: str, row: Row, item: int, address_of: Callable[[str, Source, Row], str]
+    ) -> str:
+        place = row.lines[0].number, item, name
         address = "" if place in self._led else address_of(name, self._source, row)
         if address:
             self._led.add(place)

@@ -29,6 +29,7 @@ from literate.page.templates import CODE
 from literate.problems import Problem
 from literate.python.names_in_notes import special_names
 from literate.python.scopes import places
+from literate.reading.inline_marks import AFTER, BARE
 from literate.reading.markdown import products
 from literate.reading.notes import Note, Span, anchors
 from literate.reading.page_source import PageSource
@@ -54,6 +55,10 @@ _SPECIAL = re.compile(r"(?<![\w\\])__[a-z]\w*?__(?!\w)")
 _DOLLARS = re.compile(r"(?<![\\\"'“‘])\$\$(?![\"'”’])")
 # A remark that nobody should read.
 _REMARK = re.compile(rf"(?!{APART})<!--.*?-->", re.DOTALL)
+# Where an item of a list of arguments begins; what follows as code is another piece of the note.
+_ARGUMENT = re.compile(r"(?m)^\* (?:\Z|(?=\*))")
+# An address that is no link yet, and stands in no words of one.
+_ADDRESS = re.compile(rf"(?<![\w/<\"'=\[]){BARE}")
 # An anchor of the author's own, when what looks like a tag has been escaped.
 _ANCHOR = re.compile(r'&lt;a id="([A-Za-z][\w.-]*)">&lt;/a>')
 
@@ -106,6 +111,11 @@ def _is_licence(note: Note) -> bool:
     return begins or (first is not None and note.texts[0].startswith(("This ", "Use of this ")))
 
 
+def _as_link(match: re.Match[str]) -> str:
+    address = match["bare"].rstrip(AFTER)
+    return f"<{address}>{match['bare'][len(address) :]}"
+
+
 class Notes:
     r"""
     ## The notes of a page
@@ -131,6 +141,8 @@ class Notes:
         self.problems: list[Problem] = []
         # How often an anchor of a heading with a formula was made.
         self.slugs: Counter[str] = Counter()
+        # How many arguments were listed so far.
+        self.items = 0
         count = Counter(
             key
             for row in page.rows
@@ -269,14 +281,17 @@ class Notes:
     def _with_types(self, text: str, row: Row | None) -> str:
         written: list[str] = []
         end = 0
+        begun = self.items
         for start, after, name in types_in(text) if row and self.names else ():
-            address = self.names.address_of_type(name, row)
+            self.items = begun + len(_ARGUMENT.findall(text, 0, start))
+            address = self.names.address_of_type(name, row, self.items)
             # Of a full name, Sphinx shows the end, if there is a tilde before it.
             is_short = text[start] == "~"
             shown = visible(literal(name.rpartition(".")[2] if is_short else name))
             if address or is_short:
                 written += [self._escape(text[end:start]), CODE.linked(shown, address)]
                 end = after
+        self.items = begun + len(_ARGUMENT.findall(text))
         return "".join([*written, self._escape(text[end:])])
 
     def _escape(self, text: str) -> str:
@@ -284,7 +299,8 @@ class Notes:
         What is no code, formula or link by [our reading](../reading/notes.py#Note.parsed) must not
         be one by that of the engine: so what would begin one is spelled in another way.
         """
-        escaped = _REMARK.sub("", text).replace("&", "&amp;").replace("<", "&lt;")
+        text = _ADDRESS.sub(_as_link, _REMARK.sub("", text))
+        escaped = text.replace("&", "&amp;").replace("<", "&lt;")
         escaped = escaped.replace(APART.replace("<", "&lt;"), APART)
         escaped = re.sub(r"\\?`", "&#96;", escaped).replace("~~~", "&#126;~~")
         escaped = escaped.replace("](", "]&#40;")
@@ -331,5 +347,5 @@ class Notes:
             return CODE.claim(shown)
         may_lead = holds is None and leads and not span.is_linked
         name = row.note.name(span.line, span.content) if row.note else span.content
-        address = self.names.address(name, row) if self.names and may_lead else ""
+        address = self.names.address(name, row, self.items) if self.names and may_lead else ""
         return CODE.named(shown, address) if address else CODE.plain(shown)

@@ -24,9 +24,9 @@ _MEANT = {
 # whole or not at all: with `<` or `{` behind it, it is a template, as `https://host/<name>` is.
 _SIGN = r"[^\s<>()\[\]{}`\"']"
 _PAIR = rf"\({_SIGN}*+\)|\[{_SIGN}*+\]"
-_BARE = rf"(?P<bare>https?://(?=\w)(?:{_SIGN}|{_PAIR})++)(?![<{{])"
+BARE = rf"(?P<bare>https?://(?=\w)(?:{_SIGN}|{_PAIR})++)(?![<{{])"
 # What ends a sentence or an emphasis, and no address.
-_AFTER = ".,;:!?*_"
+AFTER = ".,;:!?*_"
 # A name of several words between bars: one word alone can be a formula.
 BARRED = (
     r"(?<![\w|\\])\|(?P<barred>[A-Za-z]\w+(?:[.-]\w{2,})+|[A-Za-z]\w+_\w{2,}|[A-Z][a-z]+[A-Z]\w+)"
@@ -47,7 +47,7 @@ _INLINE = re.compile(
     rf"|(?<!\.\. ){BARRED}"
     # What Markdown or HTML says of an address is left as it is: a link with all its words.
     r"|\[[^\[\]`]++\]\(\s*(?:[^()`\n]|\([^()`\n]*+\))++\)"
-    rf"|(?<!\]\()(?<!\]: )(?<![\w<\"'=/]){_BARE}"
+    rf"|(?<!\]\()(?<!\]: )(?<![\w<\"'=/]){BARE}"
 )
 # Roles with the number of a document, and where it stands.
 _NUMBERED = {
@@ -181,7 +181,7 @@ def _inline(match: re.Match[str]) -> str:
     if match["barred"]:
         return match[0] if _is_in_table(match) else escaped(match["barred"])
     if match["bare"]:
-        address = match["bare"].rstrip(_AFTER)
+        address = match["bare"].rstrip(AFTER)
         return f"[{escaped(address)}]({address}){match['bare'][len(address) :]}"
     if match["literal"]:
         return match["literal"].removeprefix("\\ ").removesuffix("\\ ")

@@ -263,3 +263,36 @@ def test_a_point_before_a_name_of_the_package_is_not_shown() -> None:
         made = page(sources["pkg/roles.py"], known)
     words = "".join(rendered(made.markdown).all.itertext())
     assert "By Hand, by Hand, .sort, .py, os, and __init__." in " ".join(words.split())
+
+
+def test_a_name_is_a_link_once_in_each_argument() -> None:
+    note = '''"""# A"""
+
+
+def f(card, other, none):
+    """
+    Of `Hand` and `Hand`.
+
+    :param card: a `Hand`, no `Hand`
+    :param Hand other: as `Hand`
+    :param none: it isn't
+    :raises ValueError: `ValueError` it
+    """
+'''
+    files = {**ROLES, "pkg/__init__.py": "from .cards import Hand", "pkg/roles.py": note}
+    sources = {path: parse(text, path) for path, text in files.items()}
+    assert [words for words, _ in links_of("pkg/roles.py", sources)] == ["Hand", "Hand"]
+    with Formulas(KATEX) as formulas:
+        made = page(sources["pkg/roles.py"], context(Links(sources, URIS, ROOT, "docs"), formulas))
+    links = [one for one in rendered(made.markdown).all.iterfind(".//li//em//a")]
+    assert ["".join(one.itertext()) for one in links] == ["Hand", "ValueError"]
+
+
+def test_an_address_in_a_comment_is_a_link() -> None:
+    told = "# As (https://a.org/b_c?d&e), [https://a.org](https://a.org) and `https://a.org` say.\n"
+    sources = {"pkg/roles.py": parse(f'"""# A"""\n\n{told}x = 1\n', "pkg/roles.py")}
+    with Formulas(KATEX) as formulas:
+        made = page(sources["pkg/roles.py"], context(Links(sources, URIS, ROOT, "docs"), formulas))
+    links = rendered(made.markdown).all.iter("a")
+    outside = [one.get("href") for one in links if (one.get("href") or "").startswith("https")]
+    assert outside == ["https://a.org/b_c?d&e", "https://a.org"]
