@@ -113,15 +113,6 @@ def inline(text: str) -> str:
     return _INLINE.sub(made, without_stray(text)).replace(_STRAY, "\\`")
 
 
-def with_addresses(text: str) -> str:
-    r"""
-    ## A text whose addresses are links
-
-    All other marks stay, as in a comment, which is written in Markdown or in nothing.
-    """
-    return _INLINE.sub(lambda match: _inline(match) if match["bare"] else match[0], text)
-
-
 def without_stray(text: str) -> str:
     r"""
     ## A text whose backticks are pairs

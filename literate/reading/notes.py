@@ -213,7 +213,7 @@ def _parsed(note: Note) -> Parsed:
     A comment that is nothing but code, put out of use, is one block of code.
     """
     text = "\n".join(note.texts)
-    if note.kind == "comment" and is_code(text):
+    if note.kind == "comment" and (is_code(text) or are_values(text)):
         stream = [Token("code_block", "code", 0, map=[0, len(note.texts)], content=text)]
     else:
         stream = tokens(text)
@@ -409,6 +409,18 @@ def is_code(text: str) -> bool:
     text = textwrap.dedent(text)
     whole = next(filter(None, (_statements(form.format(text)) for form in _PARTS)), [])
     return bool(whole) and all(_does_something(statement) for statement in whole)
+
+
+def are_values(text: str) -> bool:
+    r"""
+    ## Is a text nothing but values, with a comma behind each line?
+
+    They are out of use in a list. A name may be a word.
+    """
+    if not all(line.rstrip().endswith(",") for line in text.split("\n")):
+        return False
+    values = [part for one in _statements(f"[\n{text}\n]") for part in ast.walk(one)]
+    return bool(values) and not any(isinstance(one, ast.Name | ast.Attribute) for one in values)
 
 
 # What is put out of use may be a part of a statement: an argument and the bracket behind it, or

@@ -22,7 +22,7 @@ from string import ascii_lowercase, ascii_uppercase
 from literate.reading.definitions import options, terms
 from literate.reading.drawn_tables import end_of_table, set_table
 from literate.reading.inline_marks import escaped, inline
-from literate.reading.notes import is_code
+from literate.reading.notes import are_values, is_code
 from literate.reading.text_lines import (
     Item,
     TextLine,
@@ -57,6 +57,10 @@ _ROMAN = "i ii iii iv v vi vii viii ix x xi xii".split()
 _SERIES = (ascii_lowercase, ascii_uppercase, _ROMAN, [number.upper() for number in _ROMAN])
 _REMARK = re.compile(r"\s*# ")
 _STATEMENT = re.compile(r"\s*(?:async )?(?:class|def|for|if|try|while|with)\b.*:\s*$")
+# What a line ends with that goes on in no other.
+_ENDED = re.compile(r"(?:[.:!?]|^)\s*$")
+# Eight words at least, with no sign but those of a text.
+_SENTENCES = re.compile(r"(?:[\"'(]*[^\W\d_][\w'’/-]*[.,;:!?\"')]*(?:\s+|$)){8,}")
 _BARRED = re.compile(r"\s*\|(?:\s+[^|]+)?")
 _ANSWERED = re.compile(r">>>(\s|$)")
 # An argument and what is said of it, in a list that is not known as one.
@@ -688,16 +692,40 @@ def _statement(lines: Sequence[TextLine], at: int) -> _Made:
 
 def with_statement(lines: Sequence[TextLine]) -> list[TextLine]:
     r"""
-    ## A comment that ends with a statement of Python
+    ## A comment that ends with code
 
-    Somebody says why code is out of use, and right below stands the code.
+    Somebody says why code is out of use, and right below stands the code: a statement with others
+    inside, statements below the end of a sentence, or values with a comma behind each.
     """
-    begins = (at for at in range(1, len(lines)) if _STATEMENT.match(lines[at].text))
-    at = next(begins, len(lines))
-    code = lines[at:]
-    if not is_code("\n".join(line.text for line in code)):
-        return [*lines]
-    return [*lines[:at], TextLine("", code[0].at), *fenced(code, "python")]
+    for at in range(1, len(lines)):
+        code = lines[at:]
+        text = "\n".join(line.text for line in code)
+        begins = _STATEMENT.match(code[0].text) or _ENDED.search(lines[at - 1].text)
+        if (begins and is_code(text)) or are_values(text):
+            return [*lines[:at], TextLine("", code[0].at), *fenced(code, "python")]
+    return [*lines]
+
+
+def without_indent(lines: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    ## A comment whose paragraphs are indented
+
+    As in many a licence. For Markdown they would be code; sentences are none.
+    """
+    made = [*lines]
+    at = 0
+    while at < len(made):
+        end = next((i for i in range(at, len(made)) if made[i].is_blank), len(made))
+        paragraph = made[at:end]
+        words = " ".join(line.text.strip() for line in paragraph)
+        is_far_in = paragraph and min(line.indent for line in paragraph) >= 4
+        if is_far_in and len(paragraph) > 1 and _SENTENCES.fullmatch(words):
+            made[at:end] = dedented(paragraph)
+        if any(LISTED.match(line.text) for line in paragraph):
+            # What stands below an item belongs to it.
+            break
+        at = end + 1
+    return made
 
 
 _RULES: Sequence[Callable[[Sequence[TextLine], int], _Made]] = (

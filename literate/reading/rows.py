@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from literate.reading.docstrings import as_markdown, joined_types, others_named
-from literate.reading.inline_marks import names_meant, with_addresses
+from literate.reading.inline_marks import names_meant
 from literate.reading.nested import nested
 from literate.reading.notes import Note, is_code
-from literate.reading.restructured import with_statement
+from literate.reading.restructured import with_statement, without_indent
 from literate.reading.scripts import CELL, cell_title
 from literate.reading.source import Definition, Docstring, Line, Source
 from literate.reading.text_lines import TextLine
@@ -176,10 +176,8 @@ def _row(source: Source, lines: list[Line]) -> Row:
                     # Only the steps of a function can have titles in comments.
                     uncovered = tuple(_FRAME.sub("", text) for text in uncovered)
             uncovered = tuple(_remark(uncovered, at) for at in range(len(uncovered)))
-            whole = "\n".join(uncovered)
-            has_address = "://" in whole and not is_code(whole)
-            shown = with_addresses(whole).split("\n") if has_address else uncovered
-            made = nested(with_statement([TextLine(text, at) for at, text in enumerate(shown)]))
+            lined = [TextLine(text, at) for at, text in enumerate(uncovered)]
+            made = nested(with_statement(without_indent(lined)))
         note = _note("comment", first.number, uncovered, made)
         if all(map(_DOCUMENTS.match, texts)):
             made = as_markdown(uncovered, style=source.style)

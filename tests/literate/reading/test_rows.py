@@ -129,14 +129,6 @@ def test_a_title_among_the_lines_of_a_comment_is_a_remark() -> None:
     assert shown("# # Title\nx = 1\n") == [("# Title", "x = 1\n")]
 
 
-def test_an_address_in_a_comment_is_a_link_unless_the_comment_is_code() -> None:
-    said = "# See https://a.b/c, `https://d.e` and\n# [it](https://f.g).\n"
-    links = "See [https://a.b/c](https://a.b/c), `https://d.e` and\n[it](https://f.g)."
-    assert shown(f"{said}x = 1\n") == [(links, "x = 1\n")]
-    code = "# get('a') # https://a.b\n"
-    assert shown(f"{code}x = 1\n") == [("get('a') # https://a.b", "x = 1\n")]
-
-
 def test_a_comment_says_why_code_is_out_of_use_and_then_has_it() -> None:
     said = "# It warns, but\n# nobody hears.\n# if color:\n#     warn(1)\n"
     code = "It warns, but\nnobody hears.\n\n```python\nif color:\n    warn(1)\n```"
@@ -195,3 +187,28 @@ def test_a_comment_that_sphinx_takes_for_a_docstring_is_read_as_one() -> None:
     # Other comments are Markdown alone.
     (row,) = rows(parse(text.replace("#:", "#")))
     assert row.note is not None and row.note.texts[0] == "As :class:`~a.B` has it."
+
+
+@pytest.mark.parametrize("code", ["True,", "0.0,\n# False,", "x = 1", "f(x)\n# x = 2"])
+def test_code_below_its_reason_stays_code(code: str) -> None:
+    written = code.replace("# ", "")
+    expected = f"It is equal.\n\n```python\n{written}\n```"
+    assert shown(f"# It is equal.\n# {code}\nx = 1\n") == [(expected, "x = 1\n")]
+
+
+@pytest.mark.parametrize(
+    "text", ["if so,\n# x = 1", "x or\n# y,", "One.\n# Two, three,", "a\n# f(x)"]
+)
+def test_words_that_could_be_code_stay_words(text: str) -> None:
+    assert shown(f"# {text}\nx = 1\n") == [(text.replace("# ", ""), "x = 1\n")]
+
+
+def test_sentences_that_are_indented_in_a_comment_are_no_code() -> None:
+    words = "The software is provided as it is,\n#     WITHOUT WARRANTY OF ANY KIND."
+    (row,) = rows(parse(f"# Free:\n#\n#     {words}\n#\n#     make x=1 y\n#     make z\nx = 1\n"))
+    assert row.note is not None
+    kinds = [(one.kind, one.content) for one in row.note.parsed.spans]
+    assert kinds[-1] == ("fence", "make x=1 y\nmake z")
+    (row,) = rows(parse('# "a",\nx = 1\n'))
+    assert row.note is not None and row.note.parsed.spans[0].kind == "fence"
+    assert "provided as it is,\nWITHOUT" in kinds[0][1]
