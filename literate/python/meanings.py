@@ -12,6 +12,7 @@ language, or made up. So a name has a meaning here only where nothing else can b
 * a name by itself, “take” or “take()”, is a definition or an import of its file, or of the class
   around the note, and nothing in that file has the same name: no argument, no variable, no keyword;
   what `from cards import *` brings counts, too, if `cards` is read
+* so is a constant or an attribute that a comment `#:` or a string documents: it is its line
 * a dotted name begins with such a name, or with the full name of a module
 * a name like “Hand” that its file doesn't know is one that the package hands out at its top
 
@@ -75,6 +76,8 @@ class Meanings:
         known = self._known(source, root)
         if known is not None:
             return self._find(".".join([known, *rest]))
+        if target := _documented(source, match["name"]):
+            return target
         if root in source.once(take_apart).defined:
             return None
         if rest:
@@ -111,9 +114,9 @@ class Meanings:
     def _by_last_part(self) -> Mapping[str, Sequence[tuple[str, Target]]]:
         found: dict[str, list[tuple[str, Target]]] = {}
         for module, source in self.modules.items():
-            first = {one.name: one for one in source.definitions if not one.in_function}
-            for name in first:
-                known = f"{module}.{name}", (source.path, name)
+            named = {one.name: one.name for one in source.definitions if not one.in_function}
+            for name, anchor in {**source.once(documented_lines), **named}.items():
+                known = f"{module}.{name}", (source.path, anchor)
                 found.setdefault(name.rpartition(".")[2], []).append(known)
         return found
 
@@ -185,7 +188,7 @@ class Meanings:
             if source is None:
                 continue
             name, first, rest = ".".join(parts[end:]), parts[end], parts[end + 1 :]
-            if target := _definition(source, name):
+            if target := _definition(source, name) or _documented(source, name):
                 return target
             if rest and (holder := _class(source, ".".join(parts[end:-1]))):
                 return self._member(holder, parts[-1], source, steps)
@@ -200,9 +203,10 @@ class Meanings:
         self, holder: Definition, name: str, source: Source, steps: int = 0
     ) -> Target | None:
         r"""
-        A method of a class, its own or that of a base.
+        A method or an attribute of a class, its own or that of a base.
         """
-        if target := _definition(source, f"{holder.name}.{name}"):
+        full = f"{holder.name}.{name}"
+        if target := _definition(source, full) or _documented(source, full):
             return target
         bases = getattr(holder.node, "bases", ())
         for base in bases if steps < MOST_STEPS else ():
@@ -222,6 +226,47 @@ class Meanings:
 def _definition(source: Source, name: str) -> Target | None:
     is_there = any(one.name == name and not one.in_function for one in source.definitions)
     return (source.path, name) if is_there else None
+
+
+def _documented(source: Source, name: str) -> Target | None:
+    line = source.once(documented_lines).get(name)
+    return (source.path, line) if line else None
+
+
+def documented_lines(source: Source) -> Mapping[str, str]:
+    r"""
+    ## Where constants and attributes with a text of their own are set
+
+    The anchors of their lines, by their names. The text is a string below, or a comment that begins
+    with `#:` above or behind. What is set in several such places has none.
+    """
+    holders: list[tuple[str, ast.AST]] = [("", source.tree)]
+    for one in source.definitions:
+        owner, _, last = one.name.rpartition(".")
+        if one.kind == "class":
+            holders.append((f"{one.name}.", one.node))
+        elif last == "__init__" and owner:
+            holders.append((f"{owner}.", one.node))
+    found: dict[str, set[int]] = {}
+    for prefix, holder in holders:
+        for statement in getattr(holder, "body", ()):
+            match statement:
+                case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+                    is_own = isinstance(target, ast.Attribute) == isinstance(
+                        holder, ast.FunctionDef
+                    )
+                    name = ast.unparse(target).removeprefix("self.")
+                    if is_own and _has_text(source, statement):
+                        found.setdefault(prefix + name, set()).add(statement.lineno)
+    return {name: f"L{lines.pop()}" for name, lines in found.items() if len(lines) == 1}
+
+
+def _has_text(source: Source, statement: ast.stmt) -> bool:
+    above = source.lines[statement.lineno - 2].text if statement.lineno > 1 else ""
+    last = source.lines[(statement.end_lineno or statement.lineno) - 1].text
+    is_behind = re.search(r"\s#: ?[^\"']*$", last) is not None
+    is_above = above.lstrip().startswith("#:")
+    return statement.lineno in source.of_attributes or is_above or is_behind
 
 
 def _listed(source: Source) -> frozenset[str] | None:

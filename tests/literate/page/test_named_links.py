@@ -296,3 +296,36 @@ def test_an_address_in_a_comment_is_a_link() -> None:
     links = rendered(made.markdown).all.iter("a")
     outside = [one.get("href") for one in links if (one.get("href") or "").startswith("https")]
     assert outside == ["https://a.org/b_c?d&e", "https://a.org"]
+
+
+def test_a_constant_or_an_attribute_with_a_text_leads_to_its_line() -> None:
+    cards = '''"""# Cards"""
+#: How many.
+MOST = 52
+LEAST = 1  # Nobody knows.
+
+
+class Hand:
+    #: The words.
+    words = ["yes"]
+    size: int = 3  #: how large
+
+    def __init__(self):
+        self.open = True
+        """Is it open?"""
+'''
+    note = '''"""# Roles
+
+:data:`MOST`, :data:`pkg.cards.LEAST`, :attr:`pkg.cards.Hand.words`, :attr:`.open`,
+:attr:`Hand.size`.
+"""
+from pkg.cards import MOST, Hand
+'''
+    files = {**ROLES, "pkg/cards.py": cards, "pkg/roles.py": note}
+    sources = {path: parse(text, path) for path, text in files.items()}
+    assert links_of("pkg/roles.py", sources) == [
+        ("MOST", "../cards/#L3"),
+        ("pkg.cards.Hand.words", "../cards/#L9"),
+        ("open", "../cards/#L13"),
+        ("Hand.size", "../cards/#L10"),
+    ]
