@@ -57,10 +57,11 @@ _ROMAN = "i ii iii iv v vi vii viii ix x xi xii".split()
 _SERIES = (ascii_lowercase, ascii_uppercase, _ROMAN, [number.upper() for number in _ROMAN])
 _REMARK = re.compile(r"\s*# ")
 _STATEMENT = re.compile(r"\s*(?:async )?(?:class|def|for|if|try|while|with)\b.*:\s*$")
+_HEADER = re.compile(rf"{_STATEMENT.pattern}|\s*(?:else|finally|try|except.*):$")
 # What a line ends with that goes on in no other.
 _ENDED = re.compile(r"(?:[.:!?]|^)\s*$")
 # Eight words at least, with no sign but those of a text.
-_SENTENCES = re.compile(r"(?:[\"'(]*[^\W\d_][\w'’/-]*[.,;:!?\"')]*(?:\s+|$)){8,}")
+_SENTENCES = re.compile(r"(?:[\"'(]*[^\W\d_][\w'’/-]*[.,;:!?\"')]*(?:\s|$)){8,}")
 _BARRED = re.compile(r"\s*\|(?:\s+[^|]+)?")
 _ANSWERED = re.compile(r">>>(\s|$)")
 # An argument and what is said of it, in a list that is not known as one.
@@ -697,10 +698,15 @@ def with_statement(lines: Sequence[TextLine]) -> list[TextLine]:
     Somebody says why code is out of use, and right below stands the code: a statement with others
     inside, statements below the end of a sentence, or values with a comma behind each.
     """
-    for at in range(1, len(lines)):
-        code = lines[at:]
+    whole = "\n".join(line.text for line in lines)
+    for at in range(1, 1 if is_code(whole) else len(lines)):
+        code = body(lines, at, -1)[0]
+        if lines[at].is_blank or not code:
+            continue
         text = "\n".join(line.text for line in code)
-        begins = _STATEMENT.match(code[0].text) or _ENDED.search(lines[at - 1].text)
+        above = lines[at - 1].text
+        is_below = _ENDED.search(above) and not _HEADER.match(above)
+        begins = _STATEMENT.match(lines[at].text) or is_below
         if (begins and is_code(text)) or are_values(text):
             return [*lines[:at], TextLine("", code[0].at), *fenced(code, "python")]
     return [*lines]
