@@ -92,7 +92,7 @@ class Links:
             result, place, _ = self.result(linked, anchor, target)
             uri, anchor = result.uri, quote(place)
         else:
-            uri = self._document(linked, target)
+            uri = self._document(path, linked, target)
         if not file and not self.shown_on:
             return f"#{anchor}"
         document = relative(posixpath.dirname(self.uri(path)), uri)
@@ -195,14 +195,19 @@ class Links:
         module = package if posixpath.basename(stem) == "index" else stem
         return f"{module}.py" if f"{module}.py" in self.pages else linked
 
-    def _document(self, linked: str, target: str) -> str:
+    def _document(self, path: str, linked: str, target: str) -> str:
         inside = posixpath.relpath(linked, self.docs)
         if not inside.startswith("..") and (self.root / linked).is_file():
             return inside
         if (self.root / linked).exists():
             raise UnknownTarget(f"the link to `{target}` leads to a file that is not on the site.")
-        near = difflib.get_close_matches(linked, self.pages, n=1)
-        hint = f"; did you mean `{near[0]}`?" if near else "."
+        # On the site a page may stand there, which is made of a file elsewhere.
+        place = posixpath.relpath(linked, posixpath.dirname(path) or ".")
+        on_site = posixpath.normpath(posixpath.join(posixpath.dirname(self.uri(path)), place))
+        made_of = [file for file, uri in self.uris.items() if uri == on_site]
+        near = made_of or difflib.get_close_matches(linked, self.pages, n=1)
+        meant = relative(posixpath.dirname(path), near[0]) if near else ""
+        hint = f"; did you mean `{meant}`?" if near else "."
         raise UnknownTarget(f"the link to `{target}` leads to nothing: no file `{linked}`{hint}")
 
     def _check_anchor(self, linked: str, anchor: str, target: str) -> None:

@@ -59,8 +59,8 @@ def test_a_target_is_resolved_from_its_page(
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("mah.py", "no file `pkg/t/mah.py`; did you mean `pkg/t/mha.py`?"),
-        ("mah.html", "no file `pkg/t/mah.html`; did you mean `pkg/t/mha.py`?"),
+        ("mah.py", "no file `pkg/t/mah.py`; did you mean `mha.py`?"),
+        ("mah.html", "no file `pkg/t/mah.html`; did you mean `mha.py`?"),
         ("mha.py#Atention", "no `Atention` there; did you mean `Attention`?"),
         ("mha.py#forward", "no `forward` there"),
         ("#L1", "line 1 is no line of code"),
@@ -121,3 +121,11 @@ def test_a_file_beside_a_page_is_seen_from_its_folder_or_its_file(links: Links) 
     assert resolving.beside("index.md", book) == book
     # No engine resolves what stands in the data of an element.
     assert links.in_data("t/mha.md", book) == resolving.in_data("t/mha.md", book) == f"../../{book}"
+
+
+@pytest.mark.parametrize("target", ["t/mha.md", "pkg/t/mha.py"])
+def test_what_is_proposed_can_be_written(links: Links, target: str) -> None:
+    known = replace(links, documents={"docs/index.md": "index.md"})
+    with pytest.raises(UnknownTarget, match=r"did you mean `\.\./pkg/t/mha\.py`\?"):
+        known.resolve("docs/index.md", target)
+    assert known.resolve("docs/index.md", "../pkg/t/mha.py") == "t/mha.md"
