@@ -16,6 +16,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 from literate.engines.navigation import has_navigation
@@ -104,6 +105,8 @@ def next_steps(settings: Settings, files: Mapping[str, str], uri: str) -> list[s
     steps = []
     if not settings.runs(path) and "pyproject.toml" not in files:
         steps.append(f'TO DO: add "{path}" to `examples` of tool.literate in pyproject.toml')
+    if find_spec("torch") is None:
+        steps.append("TO DO: `pip install torch`, which its example needs")
     if has_navigation(settings.root):
         steps.append(f"TO DO: add the line `- {uri}` to `nav` in mkdocs.yml, at its place")
     makefile = settings.root / "Makefile"

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import EllipsisType
 
-from literate.measuring.axes import Sizes
+from literate.measuring.axes import Sizes, example_of
 from literate.measuring.measure import Measurement, Tensor
 from literate.problems import Problem
 from literate.reading.rows import Row
@@ -69,11 +69,14 @@ class Claims:
     r"""
     ## The claims of a page
 
-    `problems` are those that turned out wrong so far.
+    `problems` are those that turned out wrong so far. If the example has `failed`, that is told
+    already, and nothing is known of them.
     """
 
-    def __init__(self, source: Source, measurement: Measurement | None) -> None:
-        self._source, self._measurement = source, measurement
+    def __init__(
+        self, source: Source, measurement: Measurement | None, failed: bool = False
+    ) -> None:
+        self._source, self._measurement, self._failed = source, measurement, failed
         self.problems: list[Problem] = []
 
     def holds(self, code: str, line: int, row: Row) -> bool | None:
@@ -86,10 +89,14 @@ class Claims:
         if claim is None:
             return None
         measured, kind = self._measurement, ""
+        if measured is None and self._failed:
+            return False
         if measured is None:
-            wrong: str | None = (
-                f"the note says {code}, but the module has no example() to measure it by."
-            )
+            why = "the module has no example() to measure it by."
+            if self._source.once(example_of):
+                why = "its example() was not run: `examples` in tool.literate must name the page, "
+                why += "and PyTorch must be installed."
+            wrong: str | None = f"the note says {code}, but {why}"
             kind = UNMEASURED
         else:
             tensors = tensors_for(row, self._source, measured)

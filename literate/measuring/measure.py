@@ -162,6 +162,8 @@ def measure(
                 measured[source.path] = page.measure(store_of_page, at.child, seconds, report)
             except NotStarted:
                 sentence = "can't be measured: see what `python -c 'import torch'` says."
+                if not _HAS_TORCH:
+                    sentence = "can't be measured, because PyTorch is missing: `pip install torch`."
                 raise LiterateError([Problem(source.path, example.lineno, sentence)]) from None
             except LiterateError as error:
                 problems += error.problems

@@ -78,7 +78,7 @@ def page(source: Source, context: Context, takeaways: Takeaways = NOTHING) -> Pa
     # Measure.
     measurement = context.measurements.get(source.path)
     run = recorded_run(source, measurement)
-    claims = Claims(source, measurement)
+    claims = Claims(source, measurement, failed=source.path in context.unmeasured)
     code = Listing(source, context.links, context.references, measurement)
     # Compose.
     notes = Notes(read, context.links, context.formulas, claims, context.excerpts, names)

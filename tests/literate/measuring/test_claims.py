@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from literate.measuring.axes import Sizes
-from literate.measuring.claims import check, parse, tensors_for
+from literate.measuring.claims import Claims, check, parse, tensors_for
 from literate.measuring.measure import Measurement, Tensor
 from literate.reading.rows import Row, rows
 from literate.reading.source import parse as parse_source
@@ -270,3 +270,14 @@ def test_where_nothing_was_measured_or_noted_there_is_nothing_to_speak_of() -> N
     source = parse_source("x = 1\n")
     measured = Measurement({}, {1: (tensor("x"),)}, {})
     assert [tensors_for(row, source, measured) for row in rows(source)] == [()]
+
+
+def test_why_a_claim_is_not_compared_is_true() -> None:
+    source = parse_source('"""A `[n]`."""\ndef example(n=3): ...\n', "a.py")
+    (first, *_) = rows(source)
+    claims = Claims(source, None)
+    assert claims.holds("[n]", 1, first) is False
+    assert "its example() was not run" in claims.problems[0].sentence
+    # That an example fails is told once.
+    claims = Claims(source, None, failed=True)
+    assert claims.holds("[n]", 1, first) is False and claims.problems == []

@@ -520,6 +520,11 @@ def test_a_python_without_torch_is_one_problem(
     assert problems_of(sources_of(tmp_path, pages), tmp_path) == [
         "a.py:2: can't be measured: see what `python -c 'import torch'` says."
     ]
+    monkeypatch.setattr("literate.measuring.measure._HAS_TORCH", False)
+    page = {"c.py": "import torch\ndef example(n=3): ...\n"}
+    assert problems_of(sources_of(tmp_path, page), tmp_path) == [
+        "c.py:2: can't be measured, because PyTorch is missing: `pip install torch`."
+    ]
 
 
 def test_a_file_outside_the_root_is_a_problem(tmp_path: Path) -> None:
