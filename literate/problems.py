@@ -11,6 +11,7 @@ and a build log can all read it: `file:line: sentence`.
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -108,11 +109,22 @@ def mismatches(
     A [JSON Schema](https://json-schema.org/) says what may be in a file, and a `description` in it
     what is wrong with anything else. For each departure its path in the content and a sentence,
     in which the names of places begin with `root`, such as
-    "`limits.a.code`: 'x' is not of type 'number'."
+    "`limits.a.code`: 'x' is not of type 'number'." What nobody knows has a sentence of its own.
     """
     sentences = []
     for error in _validator(schema).iter_errors(content):
         place = f"`{error.json_path.replace('$', root, 1).lstrip('.')}`"
+        if error.validator == "additionalProperties" and error.validator_value is False:
+            known = sorted(error.schema["properties"])
+            there = ", ".join(f"`{name}`" for name in known)
+            for name in sorted(error.instance.keys() - {*known}):
+                near = get_close_matches(name, known, 1)
+                hint = f"there are {there}."
+                if near:
+                    hint = f"is `{near[0]}` meant, or another of {there}?"
+                sentence = f"{place} has no `{name}`; {hint}"
+                sentences.append(((*error.absolute_path, name), sentence))
+            continue
         sentence = f"{place} {error.schema.get('description')}."
         if "description" not in error.schema:
             sentence = f"{place}: {error.message}.".removeprefix("``: ")

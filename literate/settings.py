@@ -13,6 +13,7 @@ sources = { my_package = "" }
 ```
 """
 
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from literate.problems import LiterateError, Problem, mismatches, told
+from literate.problems import LiterateError, Problem, line_of, mismatches, told
 
 # More lines than that nobody reads while a site is built.
 MOST_WARNINGS = 20
@@ -154,18 +155,21 @@ def load(start: Path) -> Settings:
         if not file.is_file():
             continue
         try:
-            table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("literate")
+            text = file.read_text(encoding="utf-8")
+            table = tomllib.loads(text).get("tool", {}).get("literate")
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise LiterateError([Problem(str(file), 1, f"is not TOML: {error}.")]) from None
         if table is not None:
-            return _settings(file, table)
+            return _settings(file, table, text)
     sentence = "no `pyproject.toml` with a table `[tool.literate]` here or above."
     raise LiterateError([Problem(str(start), 1, sentence)])
 
 
-def _settings(file: Path, table: Mapping[str, Any]) -> Settings:
+def _settings(file: Path, table: Mapping[str, Any], text: str) -> Settings:
     if wrong := mismatches(table, Path(__file__).with_suffix(".json"), "tool.literate"):
-        raise LiterateError(Problem(str(file), 1, sentence) for _, sentence in wrong)
+        raise LiterateError(
+            Problem(str(file), _line(text, place), sentence) for place, sentence in wrong
+        )
     named = (
         ("package", table["sources"], Path.is_dir, "folder"),
         ("document", table.get("documents", ()), Path.is_file, "file"),
@@ -176,5 +180,18 @@ def _settings(file: Path, table: Mapping[str, Any]) -> Settings:
         for name in names:
             if not is_there(file.parent / name):
                 sentence = f"`tool.literate` names the {what} `{name}`, which is not a {kind} here."
-                raise LiterateError([Problem(str(file), 1, sentence)])
+                raise LiterateError([Problem(str(file), line_of(name, text), sentence)])
     return Settings(root=file.parent, **table)
+
+
+def _line(text: str, place: Sequence[str | int]) -> int:
+    r"""
+    The line of a setting: each part of its path stands in the line of the one before, or below it.
+    """
+    table = re.search(r"(?m)^\s*\[\s*tool\s*\.\s*literate\b", text)
+    at = table.start() if table else 0
+    for name in place:
+        key = re.compile(rf"(?m)(?:^|[\[{{,.])\s*[\"']?{re.escape(str(name))}[\"']?\s*[=.\]]")
+        match = key.search(text, at)
+        at = match.end() - 1 if match else at
+    return text.count("\n", 0, at) + 1

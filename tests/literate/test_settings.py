@@ -31,14 +31,20 @@ def test_settings_are_found_above(tmp_path: Path) -> None:
         *(
             (f"[tool.literate]\nsources = {{ pkg = '' }}\n{line}", words)
             for line, words in (
-                ("sorces = 1", "'sorces' was unexpected"),
+                (
+                    "sorces = 1",
+                    "pyproject.toml:3: `tool.literate` has no `sorces`; is `sources` meant, or ",
+                ),
                 ("documents = { 'no.md' = 'no.md' }", "the document `no.md`, which is not a file"),
                 ("documents = { 'pyproject.toml' = 'a' }", "'a' does not match"),
                 ("sequels = { f = 'no.py' }", "the sequel `no.py`, which is not a file"),
                 ("compare = { 'no.json' = '' }", "the result `no.json`, which is not a file"),
                 ("machinery = 'pkg'", "`tool.literate.machinery`: 'pkg' is not of type 'array'."),
                 ("words = { Card = 'GPU' }", "`tool.literate.words`: 'Card' does not match"),
-                ("limits = { 'pkg/*' = { size = 1 } }", "'size' was unexpected"),
+                (
+                    "limits = { 'pkg/*' = { size = 1 } }",
+                    ":3: `tool.literate.limits['pkg/*']` has no `size`; there are `code`, ",
+                ),
                 ("lessons = { imports = {} }", "'pages' is a required property"),
             )
         ),
