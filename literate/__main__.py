@@ -27,8 +27,6 @@ from literate.engines import navigation, new, zensical
 from literate.problems import Findings, LiterateError, Problem
 from literate.python.statements import by_module
 from literate.reading.count import table
-from literate.reading.front_matter import UNTITLED
-from literate.reading.labels import UNLABELLED
 from literate.reading.reasons import listing
 from literate.reading.source import Source
 from literate.site import Site
@@ -136,11 +134,9 @@ def _check(paths: Sequence[str]) -> None:
         problems += site.of_all(loaded)
         count = len(pages)
     problems += judged.problems(known, sources, _say)
-    # A page has the name of its file for a title, and labels may stand in documents of Sphinx,
-    # unless the settings are strict.
     if known.strict and problems:
         raise LiterateError(problems)
-    if any(problem.kind not in (UNTITLED, UNLABELLED) for problem in problems):
+    if any(problem.kind not in site.REMARKS for problem in problems):
         raise Findings(problems)
     if problems:
         _say(Findings(problems))

@@ -46,8 +46,9 @@ from literate.python.references import modules_on_demand, network
 from literate.python.references import on_demand as network_on_demand
 from literate.python.seen import Seen
 from literate.reading import lessons, oracles
+from literate.reading.front_matter import UNTITLED
 from literate.reading.import_folders import import_folders
-from literate.reading.labels import undefined, unlabelled
+from literate.reading.labels import UNDEFINED, UNLABELLED, undefined, unlabelled
 from literate.reading.on_demand import OnDemand
 from literate.reading.python_files import placed, python_files
 from literate.reading.source import Source, read, unread
@@ -85,6 +86,9 @@ EXTENSIONS: Mapping[str, Mapping[str, object]] = {
 }
 # How a link asks for a change of another page, or for all of them.
 SHOWN_CHANGES = ('"difference"', '"gallery"')
+# Outside strict settings these are no mistakes: a page has the name of its file for a title, and
+# labels and substitutions may stand in the documents and settings of Sphinx.
+REMARKS = (UNDEFINED, UNLABELLED, UNTITLED)
 NO_SOURCES: Mapping[str, Source] = {}
 # Why the example of a page has no measurement, by the path of the page.
 Unmeasured = Mapping[str, tuple[Problem, ...]]
@@ -454,10 +458,16 @@ def problems(
 
 def _owed(settings: Settings, found: Iterable[Problem]) -> Iterator[Problem]:
     r"""
-    Where nobody asked for a measurement, a list of names in a note is not taken for a shape.
+    Where nobody asked for a measurement, a list of names in a note is not taken for a shape; and
+    where a page needs no title, it is only said what the page is called.
     """
     for problem in found:
-        if settings.strict or settings.runs(problem.path) or problem.kind != UNMEASURED:
+        if problem.kind == UNTITLED and not settings.strict:
+            file = Path(problem.path)
+            name = file.parent.name if file.stem == "__init__" else file.stem
+            sentence = f"the module has no title of its own, so its page is called “{name}”."
+            yield replace(problem, sentence=sentence)
+        elif settings.strict or settings.runs(problem.path) or problem.kind != UNMEASURED:
             yield problem
 
 
@@ -570,7 +580,7 @@ def correct_pages(
     ## All pages, or an error
 
     The [settings](settings.py#Settings.judge) say whether the problems of the pages stop it; if
-    not, `warn` gets them, or else `report`.
+    not, `warn` gets them, or else `report`. What is no mistake is reported only.
     """
     sources = list(site.sources.values())
     measured, unmeasured = _measured(site, report, kept_pages)
@@ -581,8 +591,10 @@ def correct_pages(
     if site.url:
         made = with_pictures(site, made)
     written = [*made, *documents(site), *made_pages(site)]
-    problems = [problem for page in written for problem in page.problems]
-    site.settings.judge([*problems, *of_all(site)], warn or report)
+    problems = [*(problem for page in written for problem in page.problems), *of_all(site)]
+    remarks = [] if site.settings.strict else [one for one in problems if one.kind in REMARKS]
+    site.settings.judge([one for one in problems if one not in remarks], warn or report)
+    site.settings.judge(remarks, report)
     return written
 
 
