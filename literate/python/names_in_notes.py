@@ -378,8 +378,11 @@ def _listed(source: Source, note: Note, documented: Definition) -> Iterator[Prob
     # Keywords that are passed on may be explained, and arguments of a class of another file; what
     # is said at a property may be about its value.
     functions = [one for one in [documented.node, *constructors] if isinstance(one, _FUNCTIONS)]
+    passed_on = [one.args.kwarg for one in functions if one.args.kwarg]
+    keys = [_keys(one.annotation, source) for one in passed_on]
+    own.update(*filter(None, keys))
     has_others = (
-        any(function.args.kwarg for function in functions)
+        None in keys
         or (documented.kind == "class" and is_foreign and not constructors)
         or any("property" in ast.unparse(one) for one in documented.node.decorator_list)
     )
@@ -423,6 +426,36 @@ def _listed(source: Source, note: Note, documented: Definition) -> Iterator[Prob
                 holder = documented.name
                 sentence = f"the {what} names `{name}`, which `{holder}` does not have{hint}"
                 yield Problem(source.path, line, sentence)
+
+
+def _keys(annotation: ast.expr | None, source: Source) -> frozenset[str] | None:
+    r"""
+    The keywords that `**kwargs: Unpack[Options]` takes, where `Options` is a class of the same file
+    that lists them all; None, where that isn't known.
+    """
+    if not isinstance(annotation, ast.Subscript) or _last_part(annotation.value) != "Unpack":
+        return None
+    classes = {one.name: one.node for one in source.definitions if one.kind == "class"}
+    waiting = [annotation.slice]
+    keys: set[str] = set()
+    while waiting:
+        base = waiting.pop()
+        if _last_part(base) == "TypedDict":
+            continue
+        node = classes.pop(base.id, None) if isinstance(base, ast.Name) else None
+        if not isinstance(node, ast.ClassDef):
+            return None
+        waiting += node.bases
+        keys.update(
+            one.target.id
+            for one in node.body
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+        )
+    return frozenset(keys)
+
+
+def _last_part(name: ast.expr) -> str:
+    return ast.unparse(name).rpartition(".")[2]
 
 
 def _lists(note: Note) -> Iterator[list[Block]]:

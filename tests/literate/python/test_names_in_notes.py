@@ -267,3 +267,37 @@ def test_a_name_in_a_list_is_told_once_and_an_attribute_is_no_argument() -> None
     for strict in (True, False):
         found = problems(source, names([source], ROOT), strict)
         assert sorted(str(one) for one in found) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("Unpack[Options]", ["other"]),
+        ("t.Unpack[Options]", ["other"]),
+        ("Unpack[Far]", []),
+        ("int", []),
+    ],
+)
+def test_keywords_that_a_class_lists_are_known(kind: str, told: list[str]) -> None:
+    text = f'''
+class _Base(t.TypedDict):
+    first: int
+
+
+class Options(_Base, total=False):
+    second: int
+
+
+def f(own, **kwargs: {kind}):
+    """One.
+
+    :param own: a
+    :param first: b
+    :param second: c
+    :param other: d
+    :param kwargs: e
+    """
+'''
+    source = parse(text, "a.py")
+    found = problems(source, names([source], ROOT), strict=False)
+    assert [one.sentence.split("`")[1] for one in found] == told
