@@ -103,6 +103,13 @@ class LiteratePlugin(BasePlugin):
             raise PluginError(str(error)) from None
         if not config.use_directory_urls:
             raise PluginError("literate needs `use_directory_urls: true`, which is the default.")
+        docs = Path(os.path.relpath(config.docs_dir, self.settings.root)).as_posix()
+        if docs != os.path.normpath(self.settings.docs):
+            raise PluginError(
+                f"the pages written by hand lie in “{docs}” by mkdocs.yml and in "
+                f"“{self.settings.docs}” by tool.literate; "
+                f'write `docs = "{docs}"` under [tool.literate] in pyproject.toml.'
+            )
         # Below the folder of overrides that the project itself may have.
         config.theme.dirs.insert(1 if config.theme.custom_dir else 0, str(site.THEME))
         config.markdown_extensions.append(ReadyHtml())

@@ -316,3 +316,19 @@ def test_extensions_that_an_author_has_chosen_work_in_notes(tmp_path: Path) -> N
     assert page.text(".//div[@class='tabbed-content']").strip() == "tab text"
     assert page.values("type", ".//li[@class='task-list-item']/input") == ["checkbox"]
     assert page.texts(".//div[@class='footnote']//p")[0].startswith("The note.")
+
+
+def test_another_folder_for_documents_is_named_in_both_settings(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": LENIENT,
+        "mkdocs.yml": f"{SITE}docs_dir: pages\n",
+        "pages/index.md": "# Home\n\nTo [it](../pkg/__init__.py).\n",
+        "pkg/__init__.py": '"""# A"""\n',
+    }
+    write(tmp_path, files)
+    failed = run(tmp_path, "mkdocs", "build")
+    assert failed.returncode == 1 and 'write `docs = "pages"`' in failed.stderr
+    settings = LENIENT.replace('pkg = ""', 'pkg = "api"')
+    write(tmp_path, {"pyproject.toml": f'{settings}docs = "pages"\n'})
+    succeed(tmp_path, "mkdocs", "build", "--strict")
+    assert "api/" in page_of(tmp_path, "").values("href")

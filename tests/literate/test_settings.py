@@ -1,14 +1,16 @@
 r"""Settings and the repository's address."""
 
+import re
 import subprocess
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from literate.problems import LiterateError
-from literate.settings import load
+from literate.settings import Settings, load
 from literate.takeaway import repository
-from tests.literate.projects import write
+from tests.literate.projects import ROOT, write
 
 
 def test_settings_are_found_above(tmp_path: Path) -> None:
@@ -82,3 +84,9 @@ def test_the_address_comes_from_the_remote_if_the_environment_has_none(
     assert repository.address(tmp_path) == "https://example.org/e/f"
     monkeypatch.setenv("REPOSITORY_URL", "")
     assert repository.address(tmp_path) is None
+
+
+def test_all_settings_are_listed_for_those_who_have_a_package() -> None:
+    text = (ROOT / "docs/own_package.md").read_text(encoding="utf-8")
+    listed = re.findall(r"(?m)^\| `(\w+)` \|", text.partition("## The home page")[0])
+    assert sorted(listed) == sorted(one.name for one in fields(Settings) if one.name != "root")
