@@ -146,7 +146,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
         You can't tell. Seeds alone differ by 0.019, nearly three times as much. Train each from
         several seeds, and compare the means with the spread.
 
-    ??? question "Both models have the same start and the same batches. Which makes it fairer?"
+    ??? question "Both models share the start and the batches. Which makes the comparison steadier?"
         - [ ] The batches: some windows are harder than others, and both models get the same ones.
             - It sounds right, and we believed it. But with the same batches alone, the noise was as
               large as with nothing in common. We guess that over hundreds of batches hard and easy

@@ -145,9 +145,10 @@ def example(
     sines of the position, and with sines of the distance from
     [1.938](../../../results/extrapolation.json#tables.losses.Transformer-XL.at64) *down* ([the
     measurement](extrapolation.py)). In a longer window fewer characters stand at its beginning,
-    where there is little to read. That is the gain, and not what is far away: in a smaller model
-    (two layers of 32 features, 400 steps, three seeds), characters cost 0.005 nats *more* with all
-    of a window of 512 before them than with the nearest 33 to 64 characters alone.
+    where there is little to read. That is the gain, and not what is far away: from position 64 on,
+    a character costs 1.916 nats with the whole window before it, and 1.913 with the nearest 33 to
+    64 characters alone (one seed). A smaller model, of two layers and 32 features, says the same
+    with three seeds.
 
     ### What is left out
 
