@@ -100,6 +100,16 @@ def within_fences(lines: list[str]) -> list[str]:
     """
     if not any(re.match(FENCE, one) for one in lines):
         return lines
+    # A notebook's prose may have some, and its code stands outside.
+    outside = sum(bool(re.match(r"(class|def|import|from) ", one)) for one in lines)
+    inside = sum(bool(re.match(r"(class|def|import|from) ", one)) for one in between_fences(lines))
+    return between_fences(lines) if 2 * inside >= outside else pieces(lines)
+
+
+def between_fences(lines: list[str]) -> list[str]:
+    r"""
+    ## The lines between two fences
+    """
     kept = []
     inside = False
     # A single fence at the end of what was copied has code above it.

@@ -67,7 +67,17 @@ def attentions_in(names: Mapping[str, Any]) -> list[str]:
         # With inputs, or with matrices.
         and (roles_of(one, ROLES) or roles_of(one, MATRICES))
     ]
-    return found[::-1]
+    # What needs more than that comes last.
+    return sorted(found[::-1], key=lambda name: len(left_over(names[name])))
+
+
+def left_over(function: Callable[..., Any]) -> list[str]:
+    r"""
+    ## What else must be given
+    """
+    _, unknown = guess_arguments(function, "")
+    used = {*roles_of(function, ROLES), *roles_of(function, MATRICES)}
+    return [one for one in unknown if one not in used and "mask" not in one.lower()]
 
 
 class OfFunction(nn.Module):
@@ -86,6 +96,8 @@ class OfFunction(nn.Module):
         super().__init__()
         d_model = SIZES["d_model"]
         self.function, self.heads, self.others = function, heads, others
+        # A module without weights, such as one with dropout alone, trains with it.
+        self.inner = getattr(function, "__self__", None)
         self.query, self.key, self.value = (
             nn.Linear(d_model, d_model, bias=self.has_biases) for _ in range(3)
         )

@@ -63,6 +63,9 @@ NAMES = {
     "image": "image_size img_size img_dim input_resolution image_dim",
     "patch": "patch_size patch_dim patch",
     "channels": "channels in_channels in_chans num_channels n_channels in_channel img_channels",
+    # Networks of which a token gets a few.
+    "experts": "num_experts n_experts num_local_experts n_routed_experts",
+    "experts_per_token": "num_experts_per_tok num_experts_per_token experts_per_token top_k topk",
     # How far a token sees, or how many are read together.
     "window": "window window_size sliding_window sliding_window_size attention_window "
     "attn_window local_window local_window_size local_attn_window_size window_len chunk_size "
@@ -87,6 +90,8 @@ SIZES: dict[str, Any] = {
     "n_layers": 2,
     "d_ff": 32,
     "batch": 5,
+    "experts": 6,
+    "experts_per_token": 2,
     "n_classes": 13,
     # Patches of three colours, in rows of five.
     "image": 20,
@@ -139,7 +144,11 @@ ENDS = (
     (r"(ff|ffn|mlp|inner)_?(dim|hidden|size)\w*$", "d_ff"),
     (r"max_\w*len\w*$|_len$", "seq_len"),
     (r"classes$", "n_classes"),
-    (r"(^|_)(dim|size|width|hidden|channels|features|embed|embd|units)$", "d_model"),
+    (r"(^|_)(dim|dimension|size|width|hidden|channels|features|embed|embd|units)$", "d_model"),
+    (r"^dim_", "d_model"),
+    (r"window", "window"),
+    # How many of something: a few.
+    (r"^(num|n)_|mult$|ratio$|factor$|expansion$|bands$|freq$|^max_", "n_layers"),
 )
 
 
@@ -440,6 +449,33 @@ def read_from(made: Any, names: list[str]) -> dict[str, Any]:
     return found
 
 
+def passed_on(kind: type) -> list[str]:
+    r"""
+    ## What must be given by name, and is passed on
+
+    By `**kwargs` to another class, or to the class that it inherits from.
+    """
+    taken = inspect.signature(maker(kind)).parameters
+    open_end = next((n for n, one in taken.items() if one.kind is one.VAR_KEYWORD), "")
+    try:
+        text = inspect.getsource(maker(kind))
+    except (OSError, TypeError):
+        return []
+    around = getattr(maker(kind), "__globals__", {})
+    found = []
+    call = rf"(\w+)(?:\(\))?(?:\.__init__)?\(((?:[^()]|\([^()]*\))*)\*\*{open_end}\b"
+    for name, given in re.findall(call, text) if open_end else ():
+        other = kind.__mro__[1] if name == "super" else around.get(name)
+        if not isinstance(other, type) or other is nn.Module:
+            continue
+        said = re.findall(r"(\w+)\s*=", given)
+        named = [*inspect.signature(maker(other)).parameters.items()][1:]
+        needed = [n for n, one in named if one.default is NOTHING and one.kind.value in (1, 3)]
+        found += [n for n in needed if n not in said and n not in taken]
+        found += passed_on(other)
+    return found
+
+
 def guess_arguments(makes: Callable[..., Any], text: str) -> tuple[dict[str, Any], list[str]]:
     r"""
     ## Guess the arguments of a class
@@ -484,6 +520,10 @@ def guess_arguments(makes: Callable[..., Any], text: str) -> tuple[dict[str, Any
                 unknown.append(name)
             else:
                 found[name] = kind(**inner)  # type: ignore[misc]
+    for name in passed_on(makes) if isinstance(makes, type) else ():
+        if name not in found and (meaning(name) or likely(name) is not None):
+            known = meaning(name)
+            found[name] = size_for(name, NOTHING, sizes) if known else likely(name)
     # What is as wide as the model by default, has its width.
     widths = {one.default for name, one in named if meaning(name) == "d_model"} - {NOTHING, None}
     for name, one in named:
@@ -504,8 +544,11 @@ def missing_in(error: AttributeError, config: Config, text: str) -> list[str]:
     The name that the error is about, and what else the text reads from one and nobody can guess.
     """
     known = dir(config)
-    read = [one for name in CONFIGS for one in names_read(name, text, {}) if one not in known]
-    return list(dict.fromkeys([str(error.name), *read]))
+    # Other names may hold the options of a program.
+    read = [names_read(name, text, {}) for name in CONFIGS]
+    read = [names for names in read if error.name in names]
+    lacks = [one for names in read for one in names if one not in known]
+    return list(dict.fromkeys([str(error.name), *lacks]))
 
 
 def holds(values: Any) -> dict[str, Any]:

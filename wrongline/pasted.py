@@ -36,7 +36,7 @@ from wrongline.cache_tests import CACHE_TESTS
 from wrongline.code_in import code_in
 from wrongline.comparison import NEAR, off, roughen
 from wrongline.definitions import LeftOut, makes_no_model, run_definitions
-from wrongline.functions import OfFunction, modules_of
+from wrongline.functions import ROLES, OfFunction, modules_of, roles_of
 from wrongline.guesses import (
     SIZES,
     Config,
@@ -166,8 +166,14 @@ def make(text: str, kind: Any, tried: Attempt) -> Iterator[nn.Module]:
     torch.manual_seed(1)
     if isinstance(kind, FunctionType):
         yield from modules_of(kind, text)
+        return
+    module = kind(**tried.arguments)
+    # One without weights is a function of queries, keys and values.
+    is_bare = isinstance(module, nn.Module) and not [*module.parameters()]
+    if is_bare and roles_of(module.forward, ROLES):
+        yield from modules_of(module.forward, text)
     else:
-        yield kind(**tried.arguments)
+        yield module
 
 
 def call_it(module: nn.Module, answers: dict[str, Any], tried: Attempt) -> tuple[Made | None, str]:

@@ -23,7 +23,7 @@ from wrongline.guesses import SIZES, meaning
 from wrongline.in_place import borrowed
 from wrongline.properties import every_matrix_is_used, same_twice, sequences_apart
 from wrongline.undisturbed import undisturbed
-from wrongline.verdicts import Findings, run_all
+from wrongline.verdicts import Findings, Unusual, run_all
 
 # A picture that is larger than that of most tests.
 LARGER = 64
@@ -96,13 +96,15 @@ def find_in_pictures(module: nn.Module, shape: tuple[int, int, int]) -> Findings
         # Of a small picture, layers may leave a single number, which looks at nothing.
         def used() -> str:
             said = every_matrix_is_used(module.eval(), run, x)
-            if not said:
-                return ""
             try:
                 larger = pictures(2, (shape[0], LARGER, LARGER))
-                return every_matrix_is_used(module.eval(), run, larger)
+                said = said and every_matrix_is_used(module.eval(), run, larger)
             except Exception:
-                return said
+                pass
+            # In the last layer, nobody asks for what isn't read.
+            return (
+                Unusual(f"{said}; it may be meant, where one vector alone is read") if said else ""
+            )
 
         tests = [("stays_finite", finite)]
         tests += [

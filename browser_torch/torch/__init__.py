@@ -185,6 +185,7 @@ def _typed(d: dtype) -> Callable[..., Tensor]:
             return _making.tensor(data[0], dtype=d)
         return _making.zeros(*data, dtype=d)
 
+    make.dtype = d  # type: ignore[attr-defined]
     return make
 
 

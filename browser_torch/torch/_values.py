@@ -108,7 +108,8 @@ for _name, _d in (
 def type(self: Tensor, dtype: Any = None) -> Any:
     r"""The name of the type, or a tensor of another type."""
     if dtype is not None:
-        return to(self, dtype)
+        # A class of tensors, such as `torch.ByteTensor`, knows its type.
+        return to(self, getattr(dtype, "dtype", dtype))
     from torch._dtypes import scalar_name
 
     return f"torch.{scalar_name(self.dtype)}Tensor"

@@ -45,9 +45,9 @@ def test_sizes_differ_and_heads_have_the_width_that_is_left_for_each() -> None:
     assert SIZES["heads"] > 2
     assert SIZES["seq_len"] > 7
     # (Images have three colours, and patches that fit many sizes.)
-    free = ("channels", "patch")
+    free = ("channels", "patch", "experts_per_token")
     lengths = [size for name, size in SIZES.items() if size is not True and name not in free]
-    assert len(set(lengths)) == len(lengths) == len(SIZES) - 4
+    assert len(set(lengths)) == len(lengths) == len(SIZES) - 5
     # A key for each head would be an attention without anything shared.
     assert SIZES["heads"] % SIZES["key_heads"] == 0
 

@@ -587,3 +587,218 @@ def test_sizes_that_were_not_copied_are_guessed_and_can_be_said() -> None:
     *assumed, found = pasted.check(UNDEFINED, {"constants": {"n_embd": "5"}})
     assert assumed[0]["assumed"]["constants"]["n_embd"] == "5"
     assert found["found"] == []
+
+
+# An encoder's attention, in the manner of a vision transformer: it makes no mask.
+PLAIN = """
+class Attention(nn.Module):
+    def __init__(self, dim, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkv = nn.Linear(dim, 3 * dim)
+        self.proj = nn.Linear(dim, dim)
+
+    def forward(self, x):
+        q, k, v = (z.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+            for z in self.qkv(x).chunk(3, -1))
+        weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
+        return self.proj((weights @ v).transpose(1, 2).flatten(2))
+"""
+CROSS = """
+class CrossAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.q, self.k, self.v, self.o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, x, context):
+        def cut(z):
+            return z.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+        q, k, v = cut(self.q(x)), cut(self.k(context)), cut(self.v(context))
+        weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
+        return self.o((weights @ v).transpose(1, 2).flatten(2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "answers", "sees", "tests"),
+    [
+        # Nothing says so: it is asked, and nobody is accused.
+        (PLAIN, {}, "ask", []),
+        (PLAIN, {"sees": "all"}, "all", []),
+        (PLAIN, {"sees": "past"}, "past", ["comparison", "nothing_from_the_future"]),
+        (PLAIN.replace("Attention", "ViTAttention"), {}, "all", []),
+        (
+            PLAIN.replace("Attention", "GPTAttention"),
+            {},
+            "past",
+            ["comparison", "nothing_from_the_future"],
+        ),
+        # Another mistake is named all the same.
+        (PLAIN.replace("q.shape[-1] **", "x.shape[-1] **"), {}, "ask", ["comparison"]),
+        # What has a place for a causal mask, and sees more when it is given one, is wrong.
+        (
+            PLAIN.replace("x):", "x, mask=None):"),
+            {},
+            "past",
+            ["comparison", "nothing_from_the_future"],
+        ),
+        # The sequence first: the batch isn't mixed up.
+        (
+            PLAIN.replace(
+                "forward(self, x):", "forward(self, y):\n        x = y.transpose(0, 1)"
+            ).replace("flatten(2))", "flatten(2)).transpose(0, 1)"),
+            {},
+            "ask",
+            [],
+        ),
+    ],
+)
+def test_nobody_is_accused_before_it_is_known_what_may_be_seen(
+    text: str, answers: dict[str, Any], sees: str, tests: list[str]
+) -> None:
+    told = checked(text, answers)
+    assert told["assumed"]["sees"] == sees
+    assert told["assumed"]["leaks"] == (sees != "past") or answers == {}
+    assert [one["test"] for one in told["found"]] == tests
+    left = [one["test"] for one in told["not_tried"]]
+    assert ("nothing_from_the_future" in left) == (sees != "past")
+    assert told["compared"] == "yes"
+
+
+def test_an_encoder_of_tokens_is_asked_too_and_a_model_that_writes_is_not() -> None:
+    leaks = MODEL.replace("x.cumsum(dim=1)", "x + x.mean(dim=1, keepdim=True)")
+    told = checked(leaks.replace("Model", "TextEncoder"))
+    assert (told["assumed"]["sees"], told["found"]) == ("all", [])
+    assert "model_prefix" in [one["test"] for one in told["not_tried"]]
+    told = checked(leaks)
+    assert told["assumed"]["why"] == "it scores the tokens of a vocabulary"
+    assert [one["test"] for one in told["found"]] == ["model_prefix"]
+
+
+def test_cross_attention_gets_another_text() -> None:
+    told = checked(CROSS)
+    assert (told["found"], told["compared"]) == ([], "yes")
+    assert told["assumed"]["way"]["other"]
+    (one,) = checked(CROSS.replace("/ q.shape[-1] **", "/ x.shape[-1] **"))["found"]
+    assert one["sentence"] == "the scores are divided by the root of the whole width"
+    (one,) = checked(
+        CROSS.replace("cut(self.k(context))", "cut(self.k(x))").replace(
+            "cut(self.v(context))", "cut(self.v(x))"
+        )
+    )["found"]
+    assert one["test"] == "context_is_used"
+
+
+def test_a_whole_model_is_tested_before_its_parts() -> None:
+    assert checked(WHOLE)["assumed"]["classes"][0] == "GPT"
+    # A part that is handed in by its name is one as well.
+    text = (
+        CROSS
+        + """
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model):
+        super().__init__()
+        self.table = nn.Embedding(vocab_size, d_model)
+    def forward(self, src):
+        return self.table(src)
+
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, n_heads):
+        super().__init__()
+        self.table = nn.Embedding(vocab_size, d_model)
+        self.cross = CrossAttention(d_model, n_heads)
+        self.head = nn.Linear(d_model, vocab_size)
+    def forward(self, trg, enc_src):
+        return self.head(self.cross(self.table(trg).cumsum(1), enc_src))
+
+class Both(nn.Module):
+    def __init__(self, encoder, decoder, src_pad_idx, device):
+        super().__init__()
+        self.encoder, self.decoder = encoder, decoder
+    def forward(self, src, trg):
+        return self.decoder(trg, self.encoder(src))
+"""
+    )
+    told = checked(text)
+    assert told["assumed"]["class"] == "Both"
+    assert told["assumed"]["way"]["roles"] == ["source", "tokens"]
+    assert told["found"] == []
+    wrong = checked(text.replace("cumsum(1)", "flip(1).cumsum(1)"), {"sees": "past"})
+    assert "model_prefix" in [one["test"] for one in wrong["found"]]
+
+
+LETTERS = """
+B, T, C = 4, 8, 32
+x = torch.randn(B, T, C)
+
+class Head(nn.Module):
+    def __init__(self, head_size):
+        super().__init__()
+        self.key, self.query, self.value = (nn.Linear(C, head_size) for _ in range(3))
+        self.tril = torch.ones(T, T).tril()
+
+    def forward(self, x):
+        scores = self.query(x) @ self.key(x).mT * self.key.out_features ** -0.5
+        T = x.shape[1]
+        return scores.masked_fill(self.tril[:T, :T] == 0, -1e9).softmax(-1) @ self.value(x)
+
+out = Head(16)(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "constants"),
+    [
+        (LETTERS, {"C": "24", "T": "7"}),
+        (LETTERS.replace("B, T, C = 4, 8, 32", ""), {"C": "24", "T": "7"}),
+        # The number is written into it: the error names it.
+        (LETTERS.replace("(C, ", "(32, "), {"T": "7"}),
+    ],
+    ids=["defined", "undefined", "written"],
+)
+def test_sizes_of_one_letter_are_those_of_the_tests(text: str, constants: dict[str, str]) -> None:
+    told = checked(text)
+    assert (told["found"], told["compared"]) == ([], "yes")
+    assert told["assumed"]["constants"] == constants
+
+
+def test_each_undefined_name_has_a_box_and_its_line() -> None:
+    text = LETTERS.replace("self.key.out_features ** -0.5", "factor")
+    told = checked(text)
+    assert told["assumed"]["constants"]["factor"] == ""
+    assert (told["failed"], told["line"]) == ("`factor` is not defined: say it below", 12)
+    assert checked(text, {"constants": {"factor": "24 ** -0.5"}})["failed"]
+    assert checked(text, {"constants": {"factor": "0.2041241"}})["found"] == []
+    # What is called can't be said.
+    assert checked(LETTERS.replace("-1e9", "least()"))["failed"] == (
+        "`least` is not defined: paste what defines it"
+    )
+
+
+def test_an_error_in_a_test_has_its_line() -> None:
+    text = PLAIN.replace(
+        "def forward(self, x):", "def forward(self, x):\n        assert len(x) > 1"
+    )
+    found = {one["test"]: one for one in checked(text)["found"]}
+    assert found["sequences_apart"]["error"]
+    assert found["sequences_apart"]["line"] == 10
+
+
+def test_a_layer_that_is_made_in_forward_is_named() -> None:
+    text = MODEL.replace("self.out(x)", "nn.Linear(24, 19)(x)")
+    (one,) = checked(text)["found"]
+    assert one["sentence"].startswith("two calls in evaluation differ: `nn.Linear` is made anew")
+    assert text.split("\n")[one["line"] - 1].strip().startswith("return nn.Linear")
+
+
+def test_what_was_not_tried_is_told_with_its_reason() -> None:
+    told = checked(CONFIGURED)
+    assert {one["test"] for one in told["not_tried"]} == {
+        "padding_hides",
+        "cache_agrees",
+        "shift_changes_nothing",
+    }
+    assert all(one["sentence"] for one in told["not_tried"])
+    assert "comparison" in told["right"]

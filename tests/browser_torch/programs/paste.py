@@ -2,6 +2,7 @@ r"""Pastes texts into the museum's page, and keeps all that is told: ANSWER."""
 
 import pickle
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -42,6 +43,45 @@ class Model(nn.Module):
         x = self.tokens(idx) + self.positions(torch.arange(idx.shape[1]))
         return self.head(x.cumsum(1)), None
 """
+ENCODER = ATTENTION.replace("class Attention", "class BertAttention").replace(
+    "scores.masked_fill(ahead, -1e9)", "scores"
+)
+FUNCTION = """
+def attention(q, k, v, mask=None):
+    scores = q @ k.transpose(-2, -1)
+    if mask is not None:
+        scores = scores.masked_fill(mask.type(torch.ByteTensor) == 0, -1e9)
+    return scores.softmax(-1) @ v
+"""
+PICTURES = """
+class Net(nn.Module):
+    def __init__(self, patch_size, num_classes):
+        super().__init__()
+        self.cut = nn.Conv2d(3, 5, patch_size, patch_size)
+        self.head = nn.Linear(5, num_classes)
+
+    def forward(self, img):
+        return self.head(self.cut(img).mean((2, 3)))
+"""
+EINOPS = """
+from einops import rearrange, repeat
+from einops.layers.torch import Rearrange
+
+class CausalAttention(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.to_qkv = nn.Linear(dim, 3 * dim, bias=False)
+        self.cut = Rearrange("b n (three h d) -> three b h n d", three=3, h=heads)
+        self.to_out = nn.Linear(dim, dim)
+
+    def forward(self, x):
+        q, k, v = self.cut(self.to_qkv(x))
+        scores = torch.einsum("bhid,bhjd->bhij", q, k) / q.shape[-1] ** 0.5
+        ahead = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
+        ahead = repeat(ahead, "i j -> b 1 i j", b=len(x))
+        weights = scores.masked_fill(ahead, -1e9).softmax(-1)
+        return self.to_out(rearrange(weights @ v, "b h n d -> b n (h d)"))
+"""
 TEXTS = (
     ATTENTION,
     ATTENTION.replace("triu(1 + m - n)", "triu(1)"),
@@ -49,6 +89,10 @@ TEXTS = (
     ATTENTION.replace("/ (q.shape[-1] ** 0.5)", "* 0.77"),
     MODEL,
     MODEL.replace("x.cumsum(1)", "x + x.mean(1, keepdim=True)"),
+    ENCODER,
+    FUNCTION,
+    PICTURES,
+    *([EINOPS] if find_spec("einops") else []),
 )
 
 if __name__ == "__main__":
