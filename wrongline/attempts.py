@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from wrongline.guesses import SIZES, holds, meaning
+from wrongline.configurations import holds
+from wrongline.sizes import SIZES, meaning
 
 # No class of a lecture is wider.
 WIDEST = 4096

@@ -20,8 +20,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wrongline.guesses import NAMES
 from wrongline.in_place import borrowed
+from wrongline.sizes import NAMES
 from wrongline.verdicts import SaidError
 
 # What published code calls targets, a switch for the mask, and the place where a text begins.

@@ -42,20 +42,15 @@ from torch import Tensor, nn
 
 from wrongline.attention_tests import find_mistakes
 from wrongline.calling import logits_of, own_lengths
+from wrongline.configurations import Config, missing_in
 from wrongline.definitions import run_definitions, trains
-from wrongline.guesses import (
-    SIZES,
-    Config,
-    guess_arguments,
-    missing_in,
-    share_heads,
-    sizes_in,
-)
+from wrongline.guesses import guess_arguments, share_heads, sizes_in
 from wrongline.in_place import borrowed
 from wrongline.language_model import find_in_language_model
 from wrongline.model_tests import SEES
 from wrongline.pasted_models import best_way, is_model, texts
 from wrongline.pasted_text import line_of, shown
+from wrongline.sizes import SIZES
 from wrongline.special_sizes import special_sizes
 from wrongline.tiny import tiny
 from wrongline.verdicts import ERROR, Findings, Verdict, told

@@ -26,8 +26,8 @@ from typing import Any
 
 from torch import nn
 
-from wrongline.guesses import SIZES, meaning
 from wrongline.run_pasted import without_missing
+from wrongline.sizes import SIZES, meaning
 
 # They train nothing, fetch nothing and write nothing.
 HARMLESS = set("bool dict float getattr int len list max min range round set str tuple".split())

@@ -22,7 +22,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from wrongline.guesses import SIZES, guess_arguments, meaning
+from wrongline.guesses import guess_arguments
+from wrongline.sizes import SIZES, meaning
 
 # What published code calls queries, keys and values, and their matrices.
 ROLES = (
@@ -140,7 +141,7 @@ class OfFunction(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         r"""
-        Self-attention of `x`, `[batch_size, seq_len, d_model]`.
+        Self-attention of `x`.
         """
         return self.called(x)
 
@@ -149,7 +150,7 @@ class OfMatrices(OfFunction):
     r"""
     ## A function that is given its matrices
 
-    As `self_attention(x, w_q, w_k, w_v)`.
+    As “self_attention(x, w_q, w_k, w_v)”.
     """
 
     has_biases = False

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from wrongline.calling import HOLDERS, is_needed
-from wrongline.guesses import meaning
+from wrongline.sizes import meaning
 from wrongline.verdicts import SaidError
 
 # What the class of a cache is called, and what its constructor calls rows and tokens.

@@ -6,8 +6,8 @@ know: pasted_text.py
 ---
 
 An attention without a causal mask is a mistake in GPT and no mistake in BERT. Its numbers are the
-same, so no test can tell. Its author knows, and its text most often says it: a class is called
-`BertSelfAttention`, or makes a triangle of ones, or stands in a vision transformer.
+same, so no test can tell. Its author knows, and its text most often says it: a class has “Bert” in
+its name, or makes a triangle of ones, or is a part of a vision transformer.
 
 **In:** a text, and the name of one of its classes. **Out:** “past” if it may see only what comes
 before, “all” if it may see everything, or “ask” if nothing says so; and the reason.

@@ -87,8 +87,8 @@ def orders(matrices: Matrices, heads: int, d_model: int) -> list[Matrices]:
             *([one, *halves(two), three] for one, two, three in permutations(square)),
         ]
 
-    # It is smaller.
-    if len(square) == 2 and len(others) == 1:
+    # It is smaller. (Of an odd number of rows, none are for both.)
+    if len(square) == 2 and len(others) == 1 and len(others[0][0]) % 2 == 0:
         return [[one, *halves(others[0]), two] for one, two in permutations(square)]
 
     # There is one for keys, and one for values.

@@ -20,42 +20,24 @@ With a mask that is never used, the printed loss is
 [0.044](../results/mistakes.json#tables.mistakes.MaskUnused.printed), which looks wonderful.
 """
 
-import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from wrongline.attempts import Attempt, others, width_of
-from wrongline.attention_tests import find_mistakes
-from wrongline.cache_tests import CACHE_TESTS
+from wrongline.attempts import Attempt, width_of
 from wrongline.code_in import code_in
-from wrongline.comparison import NEAR, off, roughen
+from wrongline.configurations import Config, missing_in
 from wrongline.definitions import LeftOut, makes_no_model, run_definitions
-from wrongline.functions import ROLES, OfFunction, modules_of, roles_of
-from wrongline.guesses import (
-    SIZES,
-    Config,
-    guess_arguments,
-    guess_constants,
-    missing_in,
-    share_heads,
-    sizes_in,
-)
-from wrongline.in_place import borrowed
-from wrongline.may_see import ALL, ASK, PAST, Definitions, may_see, speaks_of_encoders
-from wrongline.model_tests import MODEL_TESTS
-from wrongline.orders import named_weights, orders
+from wrongline.guesses import guess_arguments, guess_constants, share_heads
+from wrongline.making import Failed, made_of
+from wrongline.may_see import ASK, PAST, Definitions, may_see, speaks_of_encoders
 from wrongline.pasted_models import (
     ModelWay,
-    badness,
     best_way,
-    is_model,
-    model_ways,
     reader,
     texts,
 )
@@ -63,83 +45,13 @@ from wrongline.pasted_text import (
     COPIED,
     classes_in,
     failed_line,
-    line_of,
     shown,
     value_of,
 )
-from wrongline.pictures import find_in_pictures, shape_of, takes_pictures
-from wrongline.properties import gradient, nothing_from_the_future
 from wrongline.run_pasted import FILE, run_text, usual_names
+from wrongline.sizes import SIZES
+from wrongline.telling import findings, sees_future, told
 from wrongline.undefined import globals_read, guess_for, letters_read, undefined
-from wrongline.verdicts import (
-    ERROR,
-    NOT_TRIED,
-    RIGHT,
-    UNASKED,
-    UNUSUAL,
-    WRONG,
-    Findings,
-    Verdict,
-)
-from wrongline.ways_to_call import Way, best_of
-from wrongline.whole import Whole, run_tests
-
-# Tests whose question is whether something later is seen.
-FUTURE = ("nothing_from_the_future", "model_prefix")
-
-# Why they say nothing, if it may, or if nobody knows.
-WHY = {
-    ALL: "it may see everything, and it does",
-    ASK: "it sees what comes later, and nobody has said whether it may",
-}
-
-# Tests of randomness, and what else than dropout may be random.
-TWICE = ("same_twice", "model_twice")
-DIFFER = "two calls in evaluation differ"
-MADE_ANEW = "is made anew in each call of `forward`, so its weights are random and never trained"
-
-# What this page has no field for.
-UNASKED_HERE = {
-    "padding_hides": "only you know how yours is told what is padding",
-    "cache_agrees": "no argument for a cache was found, or it can't be read with one",
-    "shift_changes_nothing": "only for one that knows distances alone, which nobody has said",
-}
-
-# So many other sizes are tried after an error.
-ATTEMPTS = 6
-
-
-@dataclass(frozen=True)
-class Made:
-    r"""
-    ## What is tested, and how
-
-    * `module` was made, and is called in a `way`; that is None for a model of pictures
-    * `heads` is 0 if nobody has said how many there are
-    * `width` is that of the input
-    * `shape` is that of pictures
-    """
-
-    module: nn.Module
-    way: Way | None
-    heads: int
-    width: int
-    shape: tuple[int, int, int] | None = None
-
-
-class Failed(Exception):
-    r"""
-    ## Why nothing was tested
-
-    A sentence, with its line.
-    """
-
-    def __init__(self, sentence: str, line: int | None = None) -> None:
-        r"""
-        * `sentence` says what to do, if anybody knows
-        """
-        super().__init__(sentence)
-        self.line = line
 
 
 def run_pasted(text: str, said: dict[str, Any]) -> tuple[dict[str, Any], dict[str, LeftOut]]:
@@ -153,285 +65,6 @@ def run_pasted(text: str, said: dict[str, Any]) -> tuple[dict[str, Any], dict[st
     names |= said
     runs = makes_no_model(names)
     return names, run_definitions(text, FILE, names, runs, said)
-
-
-def make(text: str, kind: Any, tried: Attempt) -> Iterator[nn.Module]:
-    r"""
-    ## Make it
-
-    One module of a class, or a few of a function.
-    """
-    # The same random numbers each time. Dropout is on, since some mistakes are there with dropout
-    # only.
-    torch.manual_seed(1)
-    if isinstance(kind, FunctionType):
-        yield from modules_of(kind, text)
-        return
-    module = kind(**tried.arguments)
-    # One without weights is a function of queries, keys and values.
-    is_bare = isinstance(module, nn.Module) and not [*module.parameters()]
-    if is_bare and roles_of(module.forward, ROLES):
-        yield from modules_of(module.forward, text)
-    else:
-        yield module
-
-
-def call_it(module: nn.Module, answers: dict[str, Any], tried: Attempt) -> tuple[Made | None, str]:
-    r"""
-    ## Find out what it is, and how it is called
-
-    The error, if it can't be called, has its line as an attribute.
-    """
-    # What runs on vectors is an attention. (One may have a table of positions.) Of the rest, what
-    # has a table reads tokens.
-    heads = sizes_in(module, tried.constants, tried.arguments)["heads"]
-    heads = 1 if getattr(module, "heads", "") == "no heads" else heads
-    way, failed, line = best_way(module, answers, tried.width)
-    if way is None and is_model(module):
-        every = model_ways(module.forward, answers)
-        model_way, failed, line = best_of(module, every, texts(), badness)
-        way = model_way
-    if way is not None:
-        return Made(module, way, heads, tried.width), ""
-
-    # Of what reads neither, the first convolution or patch reads pictures.
-    shape = shape_of({**tried.constants, **tried.arguments})
-    error = None if is_model(module) else takes_pictures(module, shape)
-    if not is_model(module) and error is None:
-        return Made(module, None, heads, tried.width, shape), ""
-    # What has a convolution over two axes was meant for them.
-    if error is not None and any(one.dim() == 4 for one in module.parameters()):
-        failed, line = f"{type(error).__name__}: {error}", failed_line(error)
-    sentence = LeftOut(failed)
-    sentence.line = line
-    return None, sentence
-
-
-def sees_past(made: Made) -> bool:
-    r"""
-    ## Does a position see those before it?
-
-    Where heads are taken for positions, everything runs, and no position sees another.
-    """
-    module, way = made.module, made.way
-    if not isinstance(module, OfFunction) or way is None:
-        return True
-    x = texts(made.width)
-    with borrowed(module):
-        found = gradient(lambda x: way(module.eval(), x), x, (0, -1))
-    return bool((found[0, :-1].abs() > NEAR * found.abs().max()).any())
-
-
-def made_of(
-    text: str, kind: Any, answers: dict[str, Any], first: Attempt, said: set[str]
-) -> tuple[Made, Attempt]:
-    r"""
-    ## Make it and call it
-
-    With [other sizes](attempts.py), if an error names them.
-    """
-    waiting = [first]
-    failed: LeftOut | None = None
-    first_error: Exception | None = None
-    for _ in range(ATTEMPTS):
-        if not waiting:
-            break
-        tried = waiting.pop(0)
-        likely: list[Made] = []
-        try:
-            for module in make(text, kind, tried):
-                made, why = call_it(module, answers, tried)
-                # Of a function, the layout in which the past matters.
-                if made:
-                    likely += [made]
-                    if sees_past(made):
-                        return made, tried
-                    continue
-                assert isinstance(why, LeftOut)
-                failed = failed or why
-                waiting += [one for one in others(why, tried, said) if one not in waiting]
-        # It can't be made with these.
-        except Exception as error:
-            first_error = first_error or error
-            waiting += [one for one in others(str(error), tried, said) if one not in waiting]
-        if likely:
-            return likely[0], tried
-    if failed is None:
-        assert first_error is not None
-        raise first_error
-    raise Failed(
-        f"It runs in no way that we know. In the first: {failed}. Say below what it is made with, "
-        "or test another of its classes",
-        failed.line,
-    )
-
-
-def sees_future(made: Made) -> bool:
-    r"""
-    ## Does it see what comes later?
-    """
-    module, way = made.module, made.way
-    if isinstance(way, ModelWay):
-        with torch.no_grad():
-            tokens = texts()
-            tests = [one for one in MODEL_TESTS if one.__name__ == "model_prefix"]
-            return bool(run_tests(tests, Whole(module, tokens, tokens, predict=way)))
-    if way is None:
-        return False
-    x = texts(made.width)
-    return any(
-        one.kind == WRONG
-        for one in find_mistakes(
-            module, 1, made.width, way, weights=None, only=[nothing_from_the_future.__name__]
-        ).verdicts
-    ) or not len(x)
-
-
-def unused_context(made: Made) -> str:
-    r"""
-    ## Is the other text used?
-    """
-    module, way = made.module, made.way
-    assert way is not None
-    x = texts(made.width)
-    with torch.no_grad(), borrowed(module):
-        roughen(module).eval()
-        first = way(module, x)
-        second = replace(way, offset=1.0)(module, x)
-    if off(second, first) >= NEAR:
-        return ""
-    return "another text as its context changes nothing: keys and values are made of something else"
-
-
-def allowed(findings: Findings, sees: str) -> Findings:
-    r"""
-    ## Nobody is accused of what may be meant
-
-    What was said about the future becomes *not tried*, unless it may see the past alone.
-    """
-    if sees == PAST:
-        return findings
-    verdicts = [
-        replace(one, kind=NOT_TRIED, sentence=WHY[sees])
-        if one.test in FUTURE and one.kind in (WRONG, NOT_TRIED)
-        else one
-        for one in findings.verdicts
-    ]
-    return Findings(verdicts, findings.tried_on)
-
-
-def findings(made: Made, read: Any, sees: str) -> Iterator[tuple[Findings, str]]:
-    r"""
-    ## Run the tests
-
-    With `read` the cache is tested as well. Padding is not tried, since nobody has said how.
-    `sees` is “past”, unless it was seen to see more. Beside what is found stands whether the result
-    was compared with the formula's: “yes”, “no” or “soon”.
-    """
-    module, way = made.module, made.way
-    if way is None:
-        assert made.shape is not None
-        yield find_in_pictures(module, made.shape), "no"
-        return
-
-    # A model's text is the one for which the way was found.
-    if isinstance(way, ModelWay):
-        tokens = texts()
-        # (The tests of the cache read it in parts, and compare. Without one they have nothing to
-        # say.)
-        tests = (*MODEL_TESTS, *CACHE_TESTS)
-        with torch.no_grad():
-            found = run_tests(tests, Whole(module, tokens, tokens, predict=way, read=read))
-        yield allowed(found, sees), "no"
-        return
-
-    # An attention is called in its way, too. The comparison comes last: to look for the name of a
-    # mistake takes seconds, and what the other tests say needn't wait.
-    likely = made.heads or 1
-    how: dict[str, Any] = {"read": read, "sees_all": sees != PAST}
-    if way.other:
-        how["context"] = way.context(5, made.width)
-        if said := unused_context(made):
-            yield Findings([Verdict("context_is_used", WRONG, said)]), "no"
-            return
-    comparable = orders(named_weights(module, made.width), likely, made.width)
-    found = find_mistakes(module, likely, made.width, way, weights=None, **how)
-    yield allowed(found, sees), "soon" if comparable else "no"
-
-    # With other weights than the formula's there is nothing to compare it with.
-    if comparable:
-        found = find_mistakes(module, likely, made.width, way, **how)
-        # Another number of heads than one is no mistake, unless somebody has said a number.
-        other = re.search(r"there are (\d+) heads", found.get("comparison", ""))
-        if other and not made.heads:
-            found = find_mistakes(module, int(other[1]), made.width, way, **how)
-        yield allowed(found, sees), "yes"
-
-
-def made_in_forward(text: str) -> tuple[str, int] | None:
-    r"""
-    ## A layer that is made anew in each call
-
-    Its name and its line. Its weights are random each time, and nobody trains them.
-    """
-    for kind in ast.walk(ast.parse(text)):
-        for body in kind.body if isinstance(kind, ast.ClassDef) else ():
-            if not isinstance(body, ast.FunctionDef) or body.name != "forward":
-                continue
-            for call in ast.walk(body):
-                if not isinstance(call, ast.Call):
-                    continue
-                name = ast.unparse(call.func)
-                if re.fullmatch(r"nn\.(Linear|LayerNorm|Embedding|Conv\dd|Parameter)", name):
-                    return f"`{name}`", call.lineno
-    return None
-
-
-def line_in(one: Verdict, text: str) -> int | None:
-    r"""
-    ## The line of a verdict
-
-    An error knows its own, and that of a mistake is a guess.
-    """
-    place = re.fullmatch(rf"{re.escape(FILE)}:(\d+)", one.place)
-    if one.kind == ERROR:
-        return int(place[1]) if place else None
-    made = made_in_forward(text) if one.test in TWICE else None
-    if made:
-        return made[1]
-    return line_of(one.sentence, text)
-
-
-def told(found: Findings, compared: str, text: str) -> dict[str, Any]:
-    r"""
-    ## What is told
-
-    Each sentence with the line that it is likely about, and beside it what wasn't tried.
-    """
-    # What can be meant is told beside what is wrong, or one would take it for the formula's.
-    rows = [one for one in found.verdicts if one.kind in (WRONG, ERROR)]
-    rows += [one for one in found.verdicts if one.kind == UNUSUAL and compared != "soon"]
-    # A number is what all others compare.
-    told = []
-    for one in rows:
-        if one.test in TWICE and (made := made_in_forward(text)):
-            one = replace(one, sentence=f"{DIFFER}: {made[0]} {MADE_ANEW}")
-        row = {"test": one.test, "sentence": one.sentence, "line": line_in(one, text)}
-        if one.kind in (ERROR, UNUSUAL):
-            row |= {one.kind: True}
-        told.append(row)
-    left = [
-        replace(one, sentence=UNASKED_HERE.get(one.test, one.sentence))
-        if one.sentence.startswith("nobody has said by")
-        else one
-        for one in found.verdicts
-        if one.kind == NOT_TRIED and one.sentence != UNASKED
-    ]
-    if compared == "soon":
-        left = [one for one in left if one.test != "comparison"]
-    missing = [{"test": one.test, "sentence": one.sentence} for one in left]
-    right = [one.test for one in found.verdicts if one.kind == RIGHT]
-    return {"found": told, "compared": compared, "not_tried": missing, "right": right}
 
 
 def not_defined(error: Exception, left_out: dict[str, LeftOut]) -> str:

@@ -28,13 +28,13 @@ import torch
 from torch import Tensor, nn
 
 from wrongline.calling import BEGINNING, TARGETS, shaped
-from wrongline.guesses import SIZES
 from wrongline.model_tests import MODEL_TESTS
 from wrongline.properties import (
     nothing_from_the_future,
     same_twice,
     sequences_apart,
 )
+from wrongline.sizes import SIZES
 from wrongline.verdicts import RIGHT
 from wrongline.ways_to_call import OTHER_LENGTH, Way, best_of, ways
 from wrongline.whole import Whole, run_tests

@@ -24,8 +24,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from wrongline.configurations import Config, holds
 from wrongline.functions import attentions_in
-from wrongline.guesses import Config, holds
 from wrongline.may_see import Definitions
 from wrongline.run_pasted import FILE, run_text
 

@@ -1,7 +1,7 @@
 r"""
 ---
 title: A Model of Pictures
-summary: What a vision transformer can be asked: numbers, randomness, the batch, and its weights.
+summary: A vision transformer is asked about its numbers, randomness, batch and weights.
 know: properties.py
 ---
 
@@ -9,8 +9,8 @@ A vision transformer sees the whole picture on purpose, so nothing is asked abou
 questions remain: are there numbers, is anything random, does a picture depend on others in its
 batch, is every matrix used?
 
-**In:** a module that takes pictures, `[batch_size, channels, height, width]`. **Out:** the same
-module for rows of numbers, so that [tests of an attention](properties.py) can call it.
+**In:** a module that takes pictures, with axes for the batch, colours, height and width. **Out:**
+what [tests of an attention](properties.py) say of it that ask nothing about positions.
 """
 
 from typing import Any
@@ -19,9 +19,9 @@ import torch
 from torch import Tensor, nn
 
 from wrongline.comparison import roughen
-from wrongline.guesses import SIZES, meaning
 from wrongline.in_place import borrowed
 from wrongline.properties import every_matrix_is_used, same_twice, sequences_apart
+from wrongline.sizes import SIZES, meaning
 from wrongline.undisturbed import undisturbed
 from wrongline.verdicts import Findings, Unusual, run_all
 

@@ -26,7 +26,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wrongline.guesses import Config
+from wrongline.configurations import Config
 
 # What the text is called in error messages.
 FILE = "pasted.py"
@@ -67,7 +67,7 @@ class Missing:
 
     def __getitem__(self, item: Any) -> "Missing":
         r"""
-        In an annotation, such as `Float[Tensor, "b n d"]`.
+        In an annotation, such as “Float[Tensor, "b n d"]”.
         """
         return self
 

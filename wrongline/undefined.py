@@ -5,9 +5,9 @@ summary: A class is copied without the sizes above it; each undefined name is fo
 know: guesses.py
 ---
 
-`nn.Linear(C, head_size)` reads `C`, and `B, T, C = x.shape` in another function binds it there: the
-first is still undefined. Python itself knows which is which, in a table of symbols that it makes of
-every text.
+A constructor reads the name “C”, and `forward` begins with “B, T, C = x.shape”. That binds “C” in
+`forward` alone: for the constructor it's still undefined. Python itself knows which is which, in a
+table of symbols that it makes of every text.
 
 **In:** a text, and the names that it defines. **Out:** the names that are read and defined nowhere,
 and a guess for those that say what they are.
@@ -18,7 +18,7 @@ import symtable
 from collections.abc import Container, Iterator
 from typing import Any
 
-from wrongline.guesses import SIZES, meaning
+from wrongline.sizes import SIZES, meaning
 
 # What a lecture calls the axes: five sequences of seven positions, as in the tests.
 LETTERS = {"B": 5, "T": 7, "C": 24, "D": 24, "H": 3, "V": 19}

@@ -28,9 +28,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wrongline.guesses import SIZES, meaning
 from wrongline.in_place import borrowed
 from wrongline.pasted_text import failed_line
+from wrongline.sizes import SIZES, meaning
 
 
 def output_in(result: Any, x: Tensor) -> Any:
@@ -81,7 +81,7 @@ class Way:
         r"""
         ### The other text, for cross-attention
 
-        The same for each sequence, and longer than theirs: `[rows, 11, d_model]`.
+        The same for each sequence, and longer than theirs.
         """
         numbers = torch.randn(1, OTHER_LENGTH, d_model, generator=torch.Generator().manual_seed(2))
         return numbers.repeat(rows, 1, 1) + self.offset

@@ -324,7 +324,8 @@ def example(
 
     An attention with a wrong [scale](mistakes/projections.py), [mask](mistakes/masks.py) or
     [view](mistakes/axes.py) trains as well, and the loss often looks right. [One
-    call](../../wrongline/attention_tests.py) tests yours and names the mistake.
+    call](../../wrongline/attention_tests.py) tests yours and names the mistake. Or [paste
+    it](../../wrongline/pasted.py): it is tested in your browser.
 
     ### Exercises
 

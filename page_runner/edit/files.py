@@ -146,7 +146,8 @@ class Edit:
                     f"`{name}` isn't installed, and readers may import it: pip install {name}"
                 ) from None
             for one in files:
-                is_module = one.suffix == ".py" and one.parts[0] == name and "tests" not in one.parts
+                is_own = one.parts[0] == name and "tests" not in one.parts
+                is_module = is_own and one.suffix == ".py"
                 is_licence = one.name.lower().startswith(("licence", "license", "copying"))
                 if is_module:
                     found[one.as_posix()] = Path(str(one.locate()))

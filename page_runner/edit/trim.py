@@ -24,11 +24,12 @@ from types import CodeType
 
 # What a reader may type who tries out a line, and what Python itself imports when it is needed.
 USUAL = (
-    "__future__ _ast_unparse abc argparse array ast bisect builtins collections collections.abc contextlib copy "
-    "dataclasses datetime enum functools gc hashlib heapq inspect io itertools json linecache math "
-    "operator os pathlib pprint random re statistics string struct sys textwrap time timeit "
-    "keyword logging numbers traceback types typing warnings weakref encodings.latin_1 encodings.ascii "
-    "importlib.readers importlib.resources.readers importlib.resources._adapters"
+    "__future__ _ast_unparse abc argparse array ast bisect builtins collections collections.abc "
+    "contextlib copy dataclasses datetime enum functools gc hashlib heapq inspect io itertools "
+    "json linecache math operator os pathlib pprint random re statistics string struct sys "
+    "textwrap time timeit keyword logging numbers traceback types typing warnings weakref "
+    "encodings.latin_1 encodings.ascii importlib.readers importlib.resources.readers "
+    "importlib.resources._adapters"
 ).split()
 
 # What a browser has no use for: no C library is called, and nothing is fetched.

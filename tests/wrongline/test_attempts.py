@@ -3,7 +3,7 @@ r"""A size that an error names is tried."""
 import pytest
 
 from wrongline.attempts import Attempt, example, others, width_of
-from wrongline.guesses import Config
+from wrongline.configurations import Config
 
 
 @pytest.mark.parametrize(

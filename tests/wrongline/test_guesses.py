@@ -6,14 +6,9 @@ from typing import Any
 import pytest
 from torch import nn
 
-from wrongline.guesses import (
-    SIZES,
-    Config,
-    guess_arguments,
-    guess_constants,
-    meaning,
-    sizes_in,
-)
+from wrongline.configurations import Config
+from wrongline.guesses import guess_arguments, guess_constants, sizes_in
+from wrongline.sizes import SIZES, meaning
 
 
 @pytest.mark.parametrize(

@@ -151,3 +151,10 @@ def test_orders_of_the_same_shapes_are_stacked() -> None:
     assert [len(weight) for weight, _ in (*whole, *halves)] == [6] * 8
     assert whole[1][0].shape[-2:] == (6, 6)
     assert halves[1][0].shape[-2:] == (3, 6)
+
+
+def test_a_matrix_with_a_single_row_is_none_for_keys_and_values() -> None:
+    r"""As the vector of an additive attention."""
+    square = [(torch.randn(6, 6), torch.randn(6)) for _ in range(2)]
+    assert orders([*square, (torch.randn(1, 6), torch.randn(1))], 2, 6) == []
+    assert len(orders([*square, (torch.randn(2, 6), torch.randn(2))], 2, 6)) == 2

@@ -802,3 +802,10 @@ def test_what_was_not_tried_is_told_with_its_reason() -> None:
     }
     assert all(one["sentence"] for one in told["not_tried"])
     assert "comparison" in told["right"]
+
+
+def test_layers_may_learn_their_size_from_the_first_call() -> None:
+    text = PLAIN.replace("nn.Linear(dim, ", "nn.LazyLinear(")
+    assert text != PLAIN
+    told = checked(text)
+    assert (told["found"], told["compared"]) == ([], "yes")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from wrongline.guesses import Config
+from wrongline.configurations import Config
 from wrongline.pasted_text import (
     classes_in,
     failed_line,

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from wrongline.guesses import Config
+from wrongline.configurations import Config
 from wrongline.pasted import run_pasted
 from wrongline.run_pasted import Missing, run_text
 

@@ -1,0 +1,227 @@
+r"""
+---
+title: Make What Was Pasted
+summary: A module is made and called in all ways that there are, with other sizes after an error.
+know: ways_to_call.py
+---
+
+**In:** a class or a function of a text, and the sizes that were guessed. **Out:** the module, what
+it is (an attention, a model of tokens, or one of pictures), and the way in which it is called; or
+the error of the likeliest way, with its line.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from wrongline.attempts import Attempt, others
+from wrongline.comparison import NEAR
+from wrongline.definitions import LeftOut
+from wrongline.functions import ROLES, OfFunction, modules_of, roles_of
+from wrongline.guesses import sizes_in
+from wrongline.in_place import borrowed
+from wrongline.pasted_models import (
+    badness,
+    best_way,
+    is_model,
+    model_ways,
+    texts,
+)
+from wrongline.pasted_text import (
+    COPIED,
+    failed_line,
+)
+from wrongline.pictures import shape_of, takes_pictures
+from wrongline.properties import gradient
+from wrongline.run_pasted import run_text
+from wrongline.sizes import SIZES
+from wrongline.ways_to_call import Way, best_of, ways
+
+# So many other sizes are tried after an error.
+ATTEMPTS = 6
+
+
+@dataclass(frozen=True)
+class Made:
+    r"""
+    ## What is tested, and how
+
+    * `module` was made, and is called in a `way`; that is None for a model of pictures
+    * `heads` is 0 if nobody has said how many there are
+    * `width` is that of the input
+    * `shape` is that of pictures
+    """
+
+    module: nn.Module
+    way: Way | None
+    heads: int
+    width: int
+    shape: tuple[int, int, int] | None = None
+
+
+class Failed(Exception):
+    r"""
+    ## Why nothing was tested
+
+    A sentence, with its line.
+    """
+
+    def __init__(self, sentence: str, line: int | None = None) -> None:
+        r"""
+        * `sentence` says what to do, if anybody knows
+        """
+        super().__init__(sentence)
+        self.line = line
+
+
+def make(text: str, kind: Any, tried: Attempt) -> Iterator[nn.Module]:
+    r"""
+    ## Make it
+
+    One module of a class, or a few of a function.
+    """
+    # The same random numbers each time. Dropout is on, since some mistakes are there with dropout
+    # only.
+    torch.manual_seed(1)
+    if isinstance(kind, FunctionType):
+        yield from modules_of(kind, text)
+        return
+    module = kind(**tried.arguments)
+    # One without weights is a function of queries, keys and values.
+    is_bare = isinstance(module, nn.Module) and not [*module.parameters()]
+    if is_bare and roles_of(module.forward, ROLES):
+        yield from modules_of(module.forward, text)
+    else:
+        yield module
+
+
+def fill(module: nn.Module, answers: dict[str, Any], width: int) -> None:
+    r"""
+    ## Layers that learn their size from the first call
+
+    Until then they have no weights. So whatever way runs first is called once.
+    """
+    if not any(isinstance(one, nn.LazyLinear) for one in module.modules()):
+        return
+    every: list[tuple[Way, Tensor]] = [(way, texts(width)) for way in ways(module.forward, answers)]
+    every += [(way, texts()) for way in model_ways(module.forward, answers)]
+    for way, x in every:
+        try:
+            with torch.no_grad():
+                way(module.eval(), x)
+            return
+        except Exception:
+            continue
+
+
+def call_it(module: nn.Module, answers: dict[str, Any], tried: Attempt) -> tuple[Made | None, str]:
+    r"""
+    ## Find out what it is, and how it is called
+
+    The error, if it can't be called, has its line as an attribute.
+    """
+    # What runs on vectors is an attention. (One may have a table of positions.) Of the rest, what
+    # has a table reads tokens.
+    heads = sizes_in(module, tried.constants, tried.arguments)["heads"]
+    heads = 1 if getattr(module, "heads", "") == "no heads" else heads
+    fill(module, answers, tried.width)
+    way, failed, line = best_way(module, answers, tried.width)
+    if way is None and is_model(module):
+        every = model_ways(module.forward, answers)
+        model_way, failed, line = best_of(module, every, texts(), badness)
+        way = model_way
+    if way is not None:
+        return Made(module, way, heads, tried.width), ""
+
+    # Of what reads neither, the first convolution or patch reads pictures.
+    shape = shape_of({**tried.constants, **tried.arguments})
+    error = None if is_model(module) else takes_pictures(module, shape)
+    if not is_model(module) and error is None:
+        return Made(module, None, heads, tried.width, shape), ""
+    # What has a convolution over two axes was meant for them.
+    if error is not None and any(one.dim() == 4 for one in module.parameters()):
+        failed, line = f"{type(error).__name__}: {error}", failed_line(error)
+    sentence = LeftOut(failed)
+    sentence.line = line
+    return None, sentence
+
+
+def sees_past(made: Made) -> bool:
+    r"""
+    ## Does a position see those before it?
+
+    Where heads are taken for positions, everything runs, and no position sees another.
+    """
+    module, way = made.module, made.way
+    if not isinstance(module, OfFunction) or way is None:
+        return True
+    x = texts(made.width)
+    with borrowed(module):
+        found = gradient(lambda x: way(module.eval(), x), x, (0, -1))
+    return bool((found[0, :-1].abs() > NEAR * found.abs().max()).any())
+
+
+def made_of(
+    text: str, kind: Any, answers: dict[str, Any], first: Attempt, said: set[str]
+) -> tuple[Made, Attempt]:
+    r"""
+    ## Make it and call it
+
+    With [other sizes](attempts.py), if an error names them.
+    """
+    waiting = [first]
+    failed: LeftOut | None = None
+    first_error: Exception | None = None
+    for _ in range(ATTEMPTS):
+        if not waiting:
+            break
+        tried = waiting.pop(0)
+        likely: list[Made] = []
+        try:
+            for module in make(text, kind, tried):
+                made, why = call_it(module, answers, tried)
+                # Of a function, the layout in which the past matters.
+                if made:
+                    likely += [made]
+                    if sees_past(made):
+                        return made, tried
+                    continue
+                assert isinstance(why, LeftOut)
+                failed = failed or why
+                waiting += [one for one in others(why, tried, said) if one not in waiting]
+        # It can't be made with these.
+        except Exception as error:
+            first_error = first_error or error
+            waiting += [one for one in others(str(error), tried, said) if one not in waiting]
+        if likely:
+            return likely[0], tried
+    if failed is None:
+        assert first_error is not None
+        raise first_error
+    raise Failed(
+        f"It runs in no way that we know. In the first: {failed}. Say below what it is made with, "
+        "or test another of its classes",
+        failed.line,
+    )
+
+
+def example(batch_size: int = 3, seq_len: int = 7) -> Tensor:
+    r"""
+    ## Example
+
+    A class of a text, made and called.
+
+    ### Exercises
+
+    ??? question "A class of layers without weights takes queries, keys and values. What is tested?"
+        The class as a function, between four matrices: it is compared with the formula then.
+    """
+    kind = run_text(COPIED)["SelfAttention"]
+    sizes = {"embed_size": SIZES["d_model"], "heads": SIZES["heads"]}
+    made, _ = made_of(COPIED, kind, {}, Attempt(sizes), set())
+    assert made.way is not None
+    return made.way(made.module, torch.randn(batch_size, seq_len, SIZES["d_model"]))
