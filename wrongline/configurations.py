@@ -271,10 +271,11 @@ def missing_in(error: AttributeError, config: Config, text: str) -> list[str]:
     The name that the error is about, and what else the text reads from one and nobody can guess.
     """
     known = dir(config)
-    # Other names may hold the options of a program.
-    read = [names_read(name, text, {}) for name in CONFIGS]
+    # Other names may hold the options of a program, and what is asked for by `get` may be missing.
+    read = [re.findall(rf"\b{name}(?:\.|\[[\"'])(\w+)\b(?!\()", text) for name in CONFIGS]
     read = [names for names in read if error.name in names]
     lacks = [one for names in read for one in names if one not in known]
+    lacks = [one for one in lacks if not re.search(rf"[\"']{one}[\"'](\)|,| in| not in)", text)]
     return list(dict.fromkeys([str(error.name), *lacks]))
 
 

@@ -195,7 +195,7 @@ def modules_of(function: Callable[..., Any], text: str) -> Iterator[nn.Module]:
         # Without a head there is one: the same width, and the formula's with a single head.
         module = kind(function, heads, kept)
         switches = [name for name in named if meaning(name) == "causal" and name not in masks]
-        module.forward = with_arguments(module, [*masks, *switches], named)
+        vars(module)["forward"] = with_arguments(module, [*masks, *switches], named)
         yield module
 
 

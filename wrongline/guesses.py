@@ -124,8 +124,8 @@ def guess_arguments(makes: Callable[..., Any], text: str) -> tuple[dict[str, Any
                 found[name] = kind(**inner)  # type: ignore[misc]
     for name in passed_on(makes) if isinstance(makes, type) else ():
         if name not in found and (meaning(name) or likely(name) is not None):
-            known = meaning(name)
-            found[name] = size_for(name, NOTHING, sizes) if known else likely(name)
+            what = meaning(name)
+            found[name] = size_for(name, NOTHING, sizes) if what else likely(name)
     # What is as wide as the model by default, has its width.
     widths = {one.default for name, one in named if meaning(name) == "d_model"} - {NOTHING, None}
     for name, one in named:

@@ -118,8 +118,8 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
         # Names that a class reads, with what they are in the test.
         within = {chosen, *Definitions(text).parts(chosen)}
         lacks = undefined(text, names, within)
-        read = globals_read(text, within) | globals_read(text, None, outermost=True)
-        constants = {k: v for k, v in guess_constants(names).items() if k in read}
+        asks = globals_read(text, within) | globals_read(text, None, outermost=True)
+        constants = {k: v for k, v in guess_constants(names).items() if k in asks}
         constants |= letters_read(text, names, within)
         constants |= {one: guess_for(one) for one in lacks if guess_for(one) is not None}
         asked = [one for one in lacks if one not in constants]

@@ -155,8 +155,8 @@ class ModelWay(Way):
         # which a piece of a longer text doesn't allow.
         turned = x.t() if self.layout == "sequence first" else x
         # A model that makes its own mask gets none.
-        mask = {} if self.mask == "none" else {self.name: self.causal_mask(x.shape[1])}
-        mask |= dict.fromkeys(self.absent)
+        mask: dict[str, Any] = dict.fromkeys(self.absent)
+        mask |= {} if self.mask == "none" else {self.name: self.causal_mask(x.shape[1])}
 
         # The tokens are their own targets. That is no training: it only asks for all scores.
         scores = scores_in(model(*self.given(turned.contiguous()), **mask), turned)

@@ -157,8 +157,9 @@ def without_calls(tree: ast.Module, missing: Mapping[str, Any]) -> None:
     """
     for node in ast.walk(tree):
         for field in ("body", "orelse"):
-            body = getattr(node, field, None)
-            for at, one in enumerate(body if isinstance(body, list) else ()):
+            found = getattr(node, field, None)
+            body: list[Any] = found if isinstance(found, list) else []
+            for at, one in enumerate(body):
                 is_call = isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)
                 if is_call and re.split(r"\W", ast.unparse(one))[0] in missing:
                     body[at] = ast.copy_location(ast.Pass(), one)
