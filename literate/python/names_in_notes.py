@@ -54,6 +54,8 @@ _FORMER = re.compile(
     re.I,
 )
 _RENAMED = re.compile(r"[\s`]*(?:was|were|has been|have been|is now) (?:renamed|called)\b")
+# “If you look for this one, use that instead.”
+_INSTEAD = re.compile(r"[^.]*\buse\b[^.]*\binstead\b")
 # Such as [CLS].
 _TOKEN = re.compile(r"\[\w+\]")
 # A path, a name with hyphens, or a command with options: Python would read `-` and `/` as signs.
@@ -302,6 +304,7 @@ def _misspelt(source: Source, notes: Sequence[Note], names: Names) -> Iterator[P
             before = inside[at - 1].text if at else ""
             after = inside[at + 1].text if at + 1 < len(inside) else ""
             is_former = _FORMER.search(before.rstrip()) or _RENAMED.match(after)
+            is_former = is_former or _INSTEAD.match("".join(one.text for one in inside[at + 1 :]))
             meant = names.misspelt(name, near, own)
             if not meant or name in told or is_former or _is_said(name, source):
                 continue

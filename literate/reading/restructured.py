@@ -696,7 +696,8 @@ def with_statement(lines: Sequence[TextLine]) -> list[TextLine]:
     ## A comment that ends with code
 
     Somebody says why code is out of use, and right below stands the code: a statement with others
-    inside, statements below the end of a sentence, or values with a comma behind each.
+    inside, statements below the end of a sentence or further in than it, or values with a comma
+    behind each.
     """
     whole = "\n".join(line.text for line in lines)
     for at in range(1, 1 if is_code(whole) else len(lines)):
@@ -706,7 +707,9 @@ def with_statement(lines: Sequence[TextLine]) -> list[TextLine]:
         text = "\n".join(line.text for line in code)
         above = lines[at - 1].text
         is_below = _ENDED.search(above) and not _HEADER.match(above)
-        begins = _STATEMENT.match(lines[at].text) or is_below
+        rest = [line.indent for line in lines[at:] if not line.is_blank]
+        is_further_in = lines[at].indent > lines[at - 1].indent and min(rest) > 0
+        begins = _STATEMENT.match(lines[at].text) or is_below or is_further_in
         if (begins and is_code(text)) or are_values(text):
             return [*lines[:at], TextLine("", code[0].at), *fenced(code, "python")]
     return [*lines]

@@ -228,6 +228,7 @@ def test_a_word_in_a_string_of_the_code_is_no_misspelt_name() -> None:
         ("It was previously called `resultcallback` (with a mistake).", ""),
         ("Replaces the former ``resultcallback``.", ""),
         ("It is also known as ``resultcallback``.", ""),
+        ("Looking for ``resultcallback``? No, use ``result_callback`` instead.", ""),
         ("It makes a :func:`~other.resultcallback`.", ""),
         ("", "# `resultcallback` is Windows's, and `result_callback` not."),
     ],

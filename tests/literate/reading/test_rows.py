@@ -114,6 +114,7 @@ def test_rows_are_a_note_and_its_code(text: str, expected: list[tuple[str, str]]
         ("# | a | b |", "| a | b |"),
         ("# ---", "---"),
         ("# --- one grid", "one grid"),
+        ("# ### Errors ###", "Errors"),
         ("# |----|----|", "|----|----|"),
         ("# the number #", "the number #"),
         ("# a ----> b", "a ----> b"),
@@ -133,6 +134,9 @@ def test_a_comment_says_why_code_is_out_of_use_and_then_has_it() -> None:
     said = "# It warns, but\n# nobody hears.\n# if color:\n#     warn(1)\n"
     code = "It warns, but\nnobody hears.\n\n```python\nif color:\n    warn(1)\n```"
     assert shown(f"{said}x = 1\n") == [(code, "x = 1\n")]
+    below = "# Here are some:\n#    import re\n#    A = [\n#        f(r'^/a$'),\n#    ]\n"
+    code = "Here are some:\n\n```python\nimport re\nA = [\n    f(r'^/a$'),\n]\n```"
+    assert shown(f"{below}x = 1\n") == [(code, "x = 1\n")]
     text = "# This is\n# for the others:\n#     that.\n"
     assert shown(f"{text}x = 1\n") == [("This is\nfor the others:\n    that.", "x = 1\n")]
 
