@@ -279,19 +279,21 @@ class Notes:
         return "".join(written)
 
     def _with_types(self, text: str, row: Row | None) -> str:
+        begun = self.items
+        self.items = begun + len(_ARGUMENT.findall(text))
+        if row is None or self.names is None:
+            return self._escape(text)
         written: list[str] = []
         end = 0
-        begun = self.items
-        for start, after, name in types_in(text) if row and self.names else ():
-            self.items = begun + len(_ARGUMENT.findall(text, 0, start))
-            address = self.names.address_of_type(name, row, self.items)
+        for start, after, name in types_in(text):
+            item = begun + len(_ARGUMENT.findall(text, 0, start))
+            address = self.names.address_of_type(name, row, item)
             # Of a full name, Sphinx shows the end, if there is a tilde before it.
             is_short = text[start] == "~"
             shown = visible(literal(name.rpartition(".")[2] if is_short else name))
             if address or is_short:
                 written += [self._escape(text[end:start]), CODE.linked(shown, address)]
                 end = after
-        self.items = begun + len(_ARGUMENT.findall(text))
         return "".join([*written, self._escape(text[end:])])
 
     def _escape(self, text: str) -> str:

@@ -183,8 +183,8 @@ def _without_remarks(lines: Sequence[TextLine], remarks: Set[int]) -> list[TextL
             after = lines[at + 1].text if at and at + 1 < len(lines) else ""
             below = _REMARK.match(after) or _CODE.match(after)
             # Below the first line, a title is no sentence.
-            below = below or at and lines[at].text.endswith(".")
-            if above or below or lines[at].at in remarks:
+            is_sentence = at > 0 and lines[at].text.endswith(".")
+            if above or below or is_sentence or lines[at].at in remarks:
                 made[at] = TextLine(_REMARK.sub(r"\1\\# ", lines[at].text), lines[at].at)
         at = max(end, at + 1)
     return made
