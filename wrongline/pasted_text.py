@@ -32,7 +32,7 @@ from wrongline.run_pasted import FILE, run_text
 # Words of a finding, and what its line looks like: the likeliest first.
 PLACES = (
     # The scores and their softmax.
-    (r"divided|scale|multiplied", (r"sqrt|\*\*\s*-?\(?\s*0?\.5", r"scale")),
+    (r"divided|scale|multiplied", (r"sqrt|\*\*\s*-?\(?\s*-?(0?\.5|1\s*/\s*2)", r"scale")),
     (r"softmax is over", (r"softmax",)),
     # Dropout by a function comes before a layer: the layer knows whether the model trains.
     (r"dropout", (r"F\.dropout", r"dropout\w*\(")),
@@ -110,6 +110,22 @@ def classes_in(names: dict[str, Any], text: str) -> list[str]:
     return [*sorted(reversed(found), key=place), *attentions_in(names)]
 
 
+def unread_mask(text: str) -> tuple[str, int] | None:
+    r"""
+    ## An argument for a mask that is never read
+
+    Its name, and the line of its function.
+    """
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        for one in [*node.args.args, *node.args.kwonlyargs]:
+            if "mask" in one.arg.lower() and one.arg not in read:
+                return one.arg, one.lineno
+    return None
+
+
 def line_of(sentence: str, text: str) -> int | None:
     r"""
     ## The line that a mistake is likely in
@@ -129,7 +145,12 @@ def line_of(sentence: str, text: str) -> int | None:
     # Of several lines the last one: a constructor comes before `forward`.
     for pattern in patterns:
         # Lines are counted from one, as in an editor.
-        fits = [at for at, line in enumerate(lines, 1) if re.search(pattern, line)]
+        # (A default value makes nothing.)
+        fits = [
+            at
+            for at, line in enumerate(lines, 1)
+            if re.search(pattern, line) and not re.match(r"\s*(async )?def ", line)
+        ]
         if fits:
             return fits[-1]
     return None

@@ -32,9 +32,7 @@ from wrongline.pasted_models import (
     ModelWay,
     texts,
 )
-from wrongline.pasted_text import (
-    line_of,
-)
+from wrongline.pasted_text import line_of, unread_mask
 from wrongline.pictures import find_in_pictures
 from wrongline.properties import nothing_from_the_future
 from wrongline.run_pasted import FILE
@@ -231,6 +229,11 @@ def told(found: Findings, compared: str, text: str) -> dict[str, Any]:
     for one in rows:
         if one.test in TWICE and (made := made_in_forward(text)):
             one = replace(one, sentence=f"{DIFFER}: {made[0]} {MADE_ANEW}")
+        mask = unread_mask(text) if "no causal mask" in one.sentence else None
+        if mask:
+            one = replace(
+                one, sentence=f"{one.sentence}: `{mask[0]}` is never read (line {mask[1]})"
+            )
         row = {"test": one.test, "sentence": one.sentence, "line": line_in(one, text)}
         if one.kind in (ERROR, UNUSUAL):
             row |= {one.kind: True}

@@ -809,3 +809,8 @@ def test_layers_may_learn_their_size_from_the_first_call() -> None:
     assert text != PLAIN
     told = checked(text)
     assert (told["found"], told["compared"]) == ([], "yes")
+
+
+def test_a_mask_that_is_never_read_is_said() -> None:
+    found = checked(PLAIN.replace("x):", "x, mask=None):"))["found"]
+    assert found[0]["sentence"] == "there is no causal mask: `mask` is never read (line 9)"

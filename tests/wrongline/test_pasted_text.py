@@ -10,6 +10,7 @@ from wrongline.pasted_text import (
     failed_line,
     line_of,
     shown,
+    unread_mask,
     value_of,
 )
 from wrongline.run_pasted import run_text
@@ -146,3 +147,11 @@ def test_a_configuration_can_be_typed_again() -> None:
 
 def test_arguments_are_shown_as_they_would_be_typed() -> None:
     assert [shown(value) for value in (3, 0.5, "gelu")] == ["3", "0.5", "'gelu'"]
+
+
+def test_a_root_is_written_in_many_ways_and_a_default_is_no_mask() -> None:
+    text = "def __init__(self, k, scale=3, mask=False):\n    s = q / k ** (1/2)\n    w = s.softmax(-1)\n"
+    assert line_of("the scores are divided by the root", text) == 2
+    assert line_of("there is no causal mask", text) == 3
+    assert unread_mask(text) == ("mask", 1)
+    assert unread_mask(text + "    return mask\n") is None
