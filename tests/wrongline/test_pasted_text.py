@@ -150,7 +150,8 @@ def test_arguments_are_shown_as_they_would_be_typed() -> None:
 
 
 def test_a_root_is_written_in_many_ways_and_a_default_is_no_mask() -> None:
-    text = "def __init__(self, k, scale=3, mask=False):\n    s = q / k ** (1/2)\n    w = s.softmax(-1)\n"
+    text = "def __init__(self, k, scale=3, mask=False):\n    s = q / k ** (1/2)\n"
+    text += "    w = s.softmax(-1)\n"
     assert line_of("the scores are divided by the root", text) == 2
     assert line_of("there is no causal mask", text) == 3
     assert unread_mask(text) == ("mask", 1)

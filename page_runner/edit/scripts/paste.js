@@ -191,7 +191,9 @@ class Paste {
     const so =
       compared === "yes"
         ? "Its result is the formula’s"
-        : "Nothing wrong was found; it was not compared with the formula";
+        : this.assumed.model || this.assumed.pictures
+          ? "Nothing wrong was found in what was tried"
+          : "Nothing wrong was found; it was not compared with the formula";
     return `${so}${layout === "sequence first" ? ", if its input has the sequence first" : ""}`;
   }
 
