@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from torch._absent import absent
+from torch._elementwise import where
 from torch._making import empty, eye
 from torch._random import randperm
 from torch._tape import no_grad
@@ -61,10 +62,17 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    r"""Normal numbers between two limits."""
-    raise NotImplementedError(
-        "nn.init.trunc_normal_ is not in the browser's torch: use nn.init.normal_ and clamp_."
-    )
+    r"""Normal numbers between two limits: those outside are drawn again.
+
+    For limits with little between them, PyTorch draws in another way, and gets other numbers."""
+    with no_grad():
+        tensor.normal_(mean, std, generator=generator)
+        outside = (tensor < a) | (tensor > b)
+        while outside.any():
+            again = empty(tensor.shape, dtype=tensor.dtype).normal_(mean, std, generator=generator)
+            tensor.copy_(where(outside, again, tensor))
+            outside = (tensor < a) | (tensor > b)
+        return tensor
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:

@@ -46,6 +46,7 @@ if __name__ == "__main__":
             "embedding": torch.nn.Embedding(4, 3).weight,
             "attention": torch.nn.MultiheadAttention(8, 2).in_proj_weight,
             "xavier": torch.nn.init.xavier_normal_(torch.empty(5, 6)),
+            "truncated": torch.nn.init.trunc_normal_(torch.empty(50, 60), std=1.5),
             "kaiming": torch.nn.init.kaiming_normal_(torch.empty(5, 6)),
             "dropout": torch.nn.functional.dropout(ones, 0.2),
             "dropout of a transpose": torch.nn.functional.dropout(ones.t(), 0.5),
