@@ -133,7 +133,9 @@ def head_of(page: PageSource, context: Context, taken: Taken, offer: Offer | Non
     before, unknown = known_before(page.matter.know, path, links)
     paper, untold = paper_of(page.matter.paper, path)
     here, later = on_page(path, context.steps)
-    used = [reference.path for reference in context.references.references[path]]
+    # What a lesson imports comes before it; in any other package, modules import each other.
+    is_lesson = page.matter.is_written or context.steps
+    used = [one.path for one in context.references.references[path]] if is_lesson else []
     known = _without_later([*before, *used], here, context.steps)
     others = [other for other in dict.fromkeys(known) if other != path][:MOST_KNOWN]
     return Head(

@@ -10,7 +10,6 @@ the text of the element is exactly the line, and copied code is nothing but code
 """
 
 import html
-import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -142,8 +141,8 @@ class Listing:
         addresses: dict[str, str] = {}
         for user, reference in self.network.used.get((path, name), ()):
             within = self.links.pages[user].definition_at(reference.line)
-            stem = posixpath.splitext(posixpath.basename(user))[0]
-            parts = [stem if user != path else "", within.name if within else ""]
+            module = self.network.short_names[self.links.pages[user].module]
+            parts = [module if user != path else "", within.name if within else ""]
             label = ".".join(part for part in parts if part) or "the module"
             address = self.links.address(path, user, f"L{reference.line}")
             addresses.setdefault(html.escape(label), html.escape(address))

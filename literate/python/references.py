@@ -13,6 +13,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from literate.python.scopes import bindings, bound_by_import, origin_of
 from literate.python.statements import by_module, package_of, take_apart
@@ -58,6 +59,25 @@ class Network:
     references: Mapping[str, tuple[Reference, ...]]
     used: Mapping[Target, tuple[tuple[str, Reference], ...]]
     modules: Mapping[str, Source]
+
+    @cached_property
+    def short_names(self) -> dict[str, str]:
+        r"""
+        ### The names of the modules, with as little around them as tells them apart
+
+        “schedulers.base” and “triggers.base”, if both lie in one package.
+        """
+        ends = {name: _ends(name) for name in self.modules}
+        count = Counter(end for each in ends.values() for end in each)
+        return {
+            name: next((end for end in each if count[end] == 1), name)
+            for name, each in ends.items()
+        }
+
+
+def _ends(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[start:]) for start in reversed(range(len(parts)))]
 
 
 def network(sources: Iterable[Source]) -> Network:

@@ -40,7 +40,8 @@ class FrontMatter:
     `paper` is empty where a page has none; else it has exactly the keys title, authors, year and
     link. `terms` are those that the page explains, each with a sentence. `know` has the paths of
     pages that should be read before, with commas between them. `layout` is that of a page which
-    leads to others, and shows what is there.
+    leads to others, and shows what is there. `is_written` tells whether there is a front matter; a
+    title and a summary can also be taken from a heading.
     """
 
     title: str = ""
@@ -49,6 +50,7 @@ class FrontMatter:
     layout: str = ""
     paper: dict[str, str] = field(default_factory=dict)
     terms: dict[str, str] = field(default_factory=dict)
+    is_written: bool = False
 
 
 @lru_cache(maxsize=1024)
@@ -93,7 +95,7 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
     left_out = {name for where, _ in wrong for name in where[:1]}
     values = content if isinstance(content, dict) else {}
     values = {name: value for name, value in values.items() if name not in left_out}
-    return FrontMatter(**values), rest, tuple(problems)
+    return FrontMatter(**values, is_written=True), rest, tuple(problems)
 
 
 def _line(node: yaml.Node | None, where: Sequence[str | int]) -> int:

@@ -59,6 +59,11 @@ def test_uses_are_listed_once_for_each_definition_that_uses() -> None:
     uses = listing([parse(CODE, "a.py"), parse(user, "b.py")]).uses("scale")
     assert uses.places == (("the module", "#L8"), ("b.B.f", "../b/#L6"), ("b", "../b/#L9"))
     assert uses.more == 0
+    # A package has a name, and of several modules with one name each has more.
+    users = [parse(user, path) for path in ("b/__init__.py", "b/c.py", "b/d/c.py", "b/d/a.py")]
+    uses = listing([parse(CODE, "a.py"), *users]).uses("scale")
+    others = [label for label, _ in uses.places if label.endswith(".B.f")]
+    assert others == ["b.B.f", "b.c.B.f", "d.c.B.f", "d.a.B.f"]
     # A page does not grow with the uses.
     users = [parse(user, f"user{number}.py") for number in range(50)]
     uses = listing([parse(CODE, "a.py"), *users]).uses("scale")

@@ -229,6 +229,8 @@ def test_a_page_names_the_pages_to_know_and_those_that_its_code_takes_names_from
         "p/a.py": head.format("A & B") + "def f(): pass\n",
         "p/d.py": head.format("D\nknow: c.py, ../p/no.py") + "from p.a import f\n\nf()\n",
         "p/b.py": head.format("Another") + "from p.a import f\n\n\ndef g(): f()\n",
+        # Where nobody has written lessons, modules import each other.
+        "p/e.py": '"""\nE\n=\n"""\nfrom p.a import f\n\nf()\n',
         "p/c.py": head.format("C") + "from p.b import g\nfrom p.a import f\n\ng()\nf()\nf()\n",
     }
     sources = {path: parse(text, path) for path, text in texts.items()}
@@ -242,7 +244,13 @@ def test_a_page_names_the_pages_to_know_and_those_that_its_code_takes_names_from
         '<a href="../b/">Another</a>',
         '<a href="../c/">C</a>',
     )
-    assert shown == {"p/a.py": [], "p/b.py": [a], "p/c.py": [f"{b}, {a}"], "p/d.py": [f"{c}, {a}"]}
+    assert shown == {
+        "p/a.py": [],
+        "p/b.py": [a],
+        "p/c.py": [f"{b}, {a}"],
+        "p/d.py": [f"{c}, {a}"],
+        "p/e.py": [],
+    }
     assert [one.sentence for one in made["p/d.py"].problems] == [
         "`know` names `p/no.py`, which is no page."
     ]

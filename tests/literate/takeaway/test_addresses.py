@@ -16,7 +16,7 @@ SOURCES = package(
 REPOSITORY = Addresses(repository="https://github.com/owner/name")
 FILES = "https://github.com/owner/name/blob/main"
 SITE = Addresses(
-    page=lambda module: f"https://site/{module.replace('.', '/')}/",
+    page=lambda path: f"https://site/{path.removesuffix('.py').removesuffix('/__init__')}/",
     repository="https://github.com/owner/name",
 )
 
