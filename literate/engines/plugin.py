@@ -156,6 +156,7 @@ class LiteratePlugin(BasePlugin):
         except LiterateError as error:
             raise PluginError(f"\n{error}") from None
         self.for_programs = site.for_programs(loaded, written)
+        self.of_code = {*loaded.uris.values()}
         # The pages of results need no place in the navigation: what they are about leads to them.
         in_nav = {*loaded.uris.values(), *loaded.documents.values(), HOME}
         for page in written:
@@ -234,9 +235,14 @@ class LiteratePlugin(BasePlugin):
         r"""
         ### Note which pages there are
 
-        A page can link to each of them.
+        A page can link to each of them. Where the project lists none, folders are called as they
+        are.
         """
         self.uris = [file.src_uri for file in files.documentation_pages()]
+        if config.nav is None:
+            for page in nav.pages:
+                if page.file.src_uri in self.of_code:
+                    _name_folders(page)
         return nav
 
     def on_page_markdown(
@@ -344,6 +350,15 @@ class KeptFile(File):
         if not self.kept_site.has(folder, self.dest_uri, origin):
             super().copy_file(dirty)
             self.kept_site.origins[self.dest_uri] = origin
+
+
+def _name_folders(page: Document) -> None:
+    r"""
+    MkDocs begins the names of folders with capitals. Those of packages stay as imports have them.
+    """
+    folders = page.file.src_uri.split("/")[:-1]
+    for name, section in zip(reversed(folders), page.ancestors, strict=False):
+        section.title = name
 
 
 def _folder(config: MkDocsConfig) -> Path:

@@ -33,13 +33,14 @@ def test_a_package_in_src(tmp_path: Path) -> None:
     )
     files = {
         "pyproject.toml": SETTINGS.replace("{ pkg", '{ "src/pkg"').replace('"pkg/*', '"src/pkg/*'),
-        "mkdocs.yml": MKDOCS.replace("[index.md]", "[index.md, attention.md, scale.md]"),
+        "mkdocs.yml": MKDOCS.partition("nav:")[0],
         "docs/images/note.txt": "",
         "src/pkg/__init__.py": HOME.replace("#L21", "#L22"),
         "src/pkg/attention.py": attention.replace(
             'einsum("ibd,jbd->ijb", query', 'einsum("ibd,jbd->ijb", scaled(query)'
         ),
         "src/pkg/scale.py": SCALE,
+        "src/pkg/small_parts/each.py": SCALE.replace("Scale", "Each"),
     }
     write(tmp_path, files)
     succeed(tmp_path, "mkdocs", "build", "--strict")
@@ -47,6 +48,9 @@ def test_a_package_in_src(tmp_path: Path) -> None:
         name: Shown((tmp_path / "site" / name / "index.html").read_text())
         for name in ("attention", "scale")
     }
+    # The navigation names folders as they are.
+    nav = pages["scale"].texts(".//nav[@data-md-level='0']//label")
+    assert "small_parts" in " ".join(nav).split()
     # It was measured, and an absolute import leads to its page and back.
     assert "i j b" in [one.get("data-shape") for one in pages["attention"].all.iter("i")]
     assert {"../scale/#scaled", "../scale/"} <= set(pages["attention"].values("href"))
