@@ -253,9 +253,9 @@ def _read(settings: Settings, name: str, folder: str, known: Source | None = Non
         if settings.strict or not path.is_file():
             raise
         source = unread(path, name, error.problems[0])
-    told = {"style": settings.docstrings, "import_folder": folder}
-    is_so = all(getattr(source, what) == value for what, value in told.items())
-    return source if is_so else replace(source, **told)
+    if (source.style, source.import_folder) == (settings.docstrings, folder):
+        return source
+    return replace(source, style=settings.docstrings, import_folder=folder)
 
 
 def on_demand(settings: Settings) -> Site:
