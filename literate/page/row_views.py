@@ -28,6 +28,8 @@ from literate.reading.page_source import PageSource
 from literate.reading.rows import Row
 from literate.reading.titles import RowNote
 
+# So many letters of a name fit the column of notes, with room for what uses it.
+MOST_BESIDE = 16
 _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
 
 
@@ -202,6 +204,7 @@ def _kinds(
       page has a `layout` of its own
     * `wide`: the note runs over both columns
     * `part` and `method` begin level with their heading, which no note above pushes down
+    * `long-name` has a heading that is a name of one long word, with no room beside it
     * `exhibit-row` shows a change, and `pictured` is a picture with few words
     """
     rows = [group.row for group in groups]
@@ -210,13 +213,17 @@ def _kinds(
         for row, text, change in zip(rows, texts, changes, strict=True)
     ]
     kinds = []
-    for row, text, change, band in zip(rows, texts, changes, bands(columns), strict=True):
+    parts = zip(groups, texts, changes, bands(columns), strict=True)
+    for group, text, change, band in parts:
+        row, title = group.row, group.note.title
         is_opening = row is page.opening
+        last_name = title.name.rpartition(".")[2] if title and title.words is None else ""
         names = {
             page.matter.layout or "intro": is_opening,
             "wide": band and not is_opening,
             "part": text.level in (1, 2),
             "method": text.level > 2,
+            "long-name": len(last_name) > MOST_BESIDE,
             "exhibit-row": change is not None and bool(change.code),
             "pictured": band and is_pictured(text.text),
         }

@@ -27,6 +27,14 @@ def scaled(x):
 '''
 
 
+LONG = """
+
+def is_called_by_a_long_name():
+    '''Something.'''
+    return 1
+"""
+
+
 def test_a_package_in_src(tmp_path: Path) -> None:
     attention = ATTENTION.replace(
         "from torch import Tensor", "from pkg.scale import scaled\nfrom torch import Tensor"
@@ -40,7 +48,7 @@ def test_a_package_in_src(tmp_path: Path) -> None:
             'einsum("ibd,jbd->ijb", query', 'einsum("ibd,jbd->ijb", scaled(query)'
         ),
         "src/pkg/scale.py": SCALE,
-        "src/pkg/small_parts/each.py": SCALE.replace("Scale", "Each"),
+        "src/pkg/small_parts/each.py": SCALE.replace("Scale", "Each") + LONG,
     }
     write(tmp_path, files)
     succeed(tmp_path, "mkdocs", "build", "--strict")
@@ -51,6 +59,8 @@ def test_a_package_in_src(tmp_path: Path) -> None:
     # The navigation names folders as they are.
     nav = pages["scale"].texts(".//nav[@data-md-level='0']//label")
     assert "small_parts" in " ".join(nav).split()
+    each = (tmp_path / "site" / "small_parts" / "each" / "index.html").read_text()
+    assert each.count("long-name") == 1
     # It was measured, and an absolute import leads to its page and back.
     assert "i j b" in [one.get("data-shape") for one in pages["attention"].all.iter("i")]
     assert {"../scale/#scaled", "../scale/"} <= set(pages["attention"].values("href"))
