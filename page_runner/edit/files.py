@@ -11,7 +11,7 @@ one. **Out:** files for the site, in two folders:
   So a browser can keep it for good, and never mixes the old with the new.
 * The sources lie under the names that they have in their packages.
 
-Libraries of others, such as `einops`, lie beside the sources, each with its licence. The kernels do
+Libraries of others, such as “einops”, lie beside the sources, each with its licence. The kernels do
 so, because a page that [runs](../build.py#PageModels) needs them, too.
 
 To make the first folder takes some seconds. It is kept under a hash of all that it depends on.

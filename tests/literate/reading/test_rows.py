@@ -137,6 +137,8 @@ def test_a_comment_says_why_code_is_out_of_use_and_then_has_it() -> None:
     below = "# Here are some:\n#    import re\n#    A = [\n#        f(r'^/a$'),\n#    ]\n"
     code = "Here are some:\n\n```python\nimport re\nA = [\n    f(r'^/a$'),\n]\n```"
     assert shown(f"{below}x = 1\n") == [(code, "x = 1\n")]
+    whole = "# # Put off:\n# class A:\n#     x = 1\n"
+    assert shown(f"{whole}x = 1\n") == [("# Put off:\nclass A:\n    x = 1", "x = 1\n")]
     text = "# This is\n# for the others:\n#     that.\n"
     assert shown(f"{text}x = 1\n") == [("This is\nfor the others:\n    that.", "x = 1\n")]
 
