@@ -701,15 +701,16 @@ def with_statement(lines: Sequence[TextLine]) -> list[TextLine]:
     """
     whole = "\n".join(line.text for line in lines)
     for at in range(1, 1 if is_code(whole) else len(lines)):
-        code = body(lines, at, -1)[0]
-        if lines[at].is_blank or not code:
+        if lines[at].is_blank:
             continue
+        code = body(lines, at, -1)[0]
         text = "\n".join(line.text for line in code)
-        above = lines[at - 1].text
-        is_below = _ENDED.search(above) and not _HEADER.match(above)
-        rest = [line.indent for line in lines[at:] if not line.is_blank]
-        is_further_in = lines[at].indent > lines[at - 1].indent and min(rest) > 0
-        begins = _STATEMENT.match(lines[at].text) or is_below or is_further_in
+        above = lines[at - 1]
+        margin = min(line.indent for line in lines[at:] if not line.is_blank)
+        is_further_in = margin and lines[at].indent > above.indent
+        is_below = is_further_in or _ENDED.search(above.text)
+        is_inside = _HEADER.match(above.text)
+        begins = _STATEMENT.match(lines[at].text) or (is_below and not is_inside)
         if (begins and is_code(text)) or are_values(text):
             return [*lines[:at], TextLine("", code[0].at), *fenced(code, "python")]
     return [*lines]
