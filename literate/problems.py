@@ -70,19 +70,23 @@ def told(problems: Iterable[Problem], most: int | None = None) -> list[str]:
     r"""
     ## Problems, as one wants to read them
 
-    Mistakes come first, a line each, then guesses. What many pages lack in the same way comes last,
-    in one line for all of them. Of the first two, no more than `most` are told.
+    Mistakes come first, a line each, then guesses. What several pages lack in the same way comes
+    last, in one line for all of them. Of the first two, no more than `most` are told.
     """
     by_kind = sorted(sorted(set(problems)), key=lambda problem: problem.kind)
     groups = {kind: list(group) for kind, group in groupby(by_kind, lambda one: one.kind)}
     alone = [*groups.pop("", []), *groups.pop(GUESS, [])]
-    alone += [one for group in groups.values() if len(group) <= FEW for one in group]
+    large = {
+        kind: group
+        for kind, group in groups.items()
+        if len(group) > FEW and len({one.path for one in group}) > 1
+    }
+    alone += [one for kind, group in groups.items() if kind not in large for one in group]
     lines = [str(problem) for problem in alone[:most]]
     if len(alone) > len(lines):
         more = len(alone) - len(lines)
         lines.append(f"{more} problems more; `python -m literate check` lists them.")
-    large = [(kind, group) for kind, group in groups.items() if len(group) > FEW]
-    for kind, group in sorted(large, key=lambda one: -len(one[1])):
+    for kind, group in sorted(large.items(), key=lambda one: -len(one[1])):
         first, second, *_ = group
         lines.append(
             f"{len(group)} {kind}, as {first.path}:{first.line} and {second.path}:{second.line}; "

@@ -28,7 +28,6 @@ from literate.problems import Problem
 from literate.python.meanings import Meanings
 from literate.python.names_in_notes import ACTIVE
 from literate.python.scopes import bindings
-from literate.python.statements import module_name
 from literate.reading.inline_marks import names_of_roles
 from literate.reading.source import Source, nodes
 
@@ -80,13 +79,16 @@ class Lacking:
         root, *rest = name.split(".")
         if not rest:
             return None
-        top = module_name(source.path).partition(".")[0]
+        top = source.module.partition(".")[0]
         if any(".".join([top, *rest_of]) in self.meanings.modules for rest_of in _beginnings(name)):
             # By Sphinx, a name can begin in the package that the file says it is in.
             return self._of_ours(f"{top}.{name}")
         known = self.meanings.full_name(root, source)
         if known:
-            return self._of_ours(".".join([known, *rest]))
+            lack = self._of_ours(".".join([known, *rest]))
+            # Sphinx finds a full name as well, where the file has something else of its first part.
+            is_full = root in self.meanings.roots and self._of_ours(name) is None
+            return None if is_full else lack
         if root in source.once(_bound):
             return None
         if root in self.meanings.roots:

@@ -75,7 +75,10 @@ class Meanings:
             return member if is_call or not is_asked_of_others else None
         known = self._known(source, root)
         if known is not None:
-            return self._find(".".join([known, *rest]))
+            found = self._find(".".join([known, *rest]))
+            # A package may hold a module of its own name, which the file imports.
+            is_full = found is None and rest and root in self.roots
+            return self._find(match["name"]) if is_full else found
         if target := _documented(source, match["name"]):
             return target
         if root in source.once(take_apart).defined:

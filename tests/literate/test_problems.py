@@ -27,3 +27,8 @@ def test_mistakes_come_first_then_guesses_and_what_many_lack_is_one_line() -> No
     ]
     assert told([*few, guess], most=3) == told_of_all[2:5]
     assert told([]) == []
+
+
+def test_what_one_file_lacks_is_told_line_by_line() -> None:
+    of_one = [Problem("a.py", line, "lacks it.", "references lead nowhere") for line in range(1, 6)]
+    assert told(of_one) == [str(one) for one in of_one]

@@ -62,3 +62,16 @@ def test_a_role_names_nothing(role: str, told: str, tmp_path: Path) -> None:
     found = [*Lacking(Meanings(by_module(sources)), tmp_path).problems(sources[-1])]
     assert [one.sentence.partition(", but ")[2] for one in found] == [told] * bool(told)
     assert all(one.line == 7 for one in found)
+
+
+def test_a_role_names_what_is_in_the_package_beside_a_module_of_its_name(tmp_path: Path) -> None:
+    note = '"""See :func:`pkg.util.f`, :func:`pkg.own` and :func:`pkg.util.g`."""\n'
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/pkg.py": "def own(): pass\n",
+        "pkg/util.py": "def f(): pass\n",
+        "pkg/user.py": f"{note}from . import pkg\n",
+    }
+    sources = [parse(text, path) for path, text in files.items()]
+    found = [*Lacking(Meanings(by_module(sources)), tmp_path).problems(sources[-1])]
+    assert [one.sentence.split("`")[1] for one in found] == ["pkg.util.g"]

@@ -142,6 +142,21 @@ STARRED = {
 }
 
 
+def test_a_full_name_is_found_beside_a_module_with_the_name_of_the_package() -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/pkg.py": "def own(): pass\n",
+        "pkg/util.py": "def f(): pass\n",
+        "pkg/user.py": "from . import pkg\n",
+    }
+    sources = {path: parse(text, path) for path, text in files.items()}
+    user = sources["pkg/user.py"]
+    meanings = Meanings(by_module(sources.values()))
+    assert meanings.of("pkg.util.f", user, None) == ("pkg/util.py", "f")
+    assert meanings.of("pkg.own", user, None) == ("pkg/pkg.py", "own")
+    assert meanings.of("pkg.nothing", user, None) is None
+
+
 def test_all_names_of_a_module_can_be_imported() -> None:
     modules = by_module(parse(text, path) for path, text in STARRED.items())
 
