@@ -334,7 +334,7 @@ def test_without_pytorch_the_project_builds_and_is_judged(tmp_path: Path) -> Non
         {"sorting/tensors.py": "import torch\n\n\ndef example():\n    return torch.ones(3)\n"},
     )
     told = run(folder, "literate", "check", **hidden).stderr
-    assert "sorting/tensors.py:4: can't be measured: see what `python -c 'import torch'`" in told
+    assert "sorting/tensors.py:4: can't be measured, because PyTorch is missing" in told
 
 
 def test_the_documentation_shows_the_example_project() -> None:
