@@ -1,7 +1,7 @@
 r"""
 ---
 title: Modern Encoder
-summary: BERT with the parts of later decoders, and a window around most positions (ModernBERT).
+summary: BERT with the parts of later decoders, and a window in two layers of three (ModernBERT).
 know: ../transformers/rotary.py, ../transformers/swiglu.py
 paper:
   title: "Smarter, Better, Faster, Longer: A Modern Bidirectional Encoder for Fast, Memory
@@ -103,12 +103,13 @@ def with_rotary(attention: nn.Module, rotate: nn.Module) -> nn.Module:
     are house numbers. That this is why BERT's encoder learns so slowly here is our interpretation;
     measured is that the rotation alone makes the difference. It isn't only that BERT's table has to
     be learned: with fixed [sinusoids](../transformers/positional_encoding.py) in its place, the
-    loss was as high in a try with one seed. It was as high without any positions, too: in 600 steps
+    loss was as high in a try with one seed, be they as small as the vectors of tokens or not. It was as high without any positions, too: in 600 steps
     BERT's encoder doesn't learn to use them at all. In a try of 2,000 steps it began to after about
     1,000.
     """
     # What makes queries and keys is followed by the rotation, which needs no weights. Nothing else
-    # of the attention is touched, so this works for any that has these two parts.
+    # of the attention is touched, so this works for most that have these two parts. (Not for one
+    # with a cache: each new query would be rotated as position 0.)
     attention.query = nn.Sequential(attention.query, rotate)
     attention.key = nn.Sequential(attention.key, rotate)
     return attention

@@ -143,8 +143,7 @@ def replace(
     r"""
     ## Replace layers of a model
     """
-    # The list is complete before anything is replaced: a new layer has a linear layer inside, which
-    # must not be replaced again.
+    # All names first: a model shouldn't change while we walk through it.
     names = [name for name, one in model.named_modules() if isinstance(one, kind) and chosen(name)]
     if not names:
         raise ValueError(f"no {kind.__name__} was chosen to be replaced")

@@ -17,8 +17,8 @@ and a learning rate of 0.01, the first moves by 0.1 in a step, and the second by
 size of a gradient doesn't tell how far a weight should move. AdamW moves both by 0.01.
 
 **In:** parameters of any shape, with their gradients. **Out:** the same parameters, each number
-moved by about the learning rate, or less. (Further if gradients suddenly grow: the twelfth large
-one after many tiny ones moves it 6.6 times as far.)
+moved by about the learning rate, or less, and shrunk by weight decay. (The twelfth large gradient
+after many tiny ones moves it 6.6 times as far.)
 
 Adam ([Kingma and Ba 2015](https://arxiv.org/abs/1412.6980)) divides each gradient $g_t$ by its
 usual size. It keeps two running means for each number, of the gradient and of its square:

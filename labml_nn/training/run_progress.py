@@ -7,7 +7,7 @@ know: figures.py
 
 Is it still running? How long will it take? Is the loss falling? While a model trains, a notebook
 should answer all three. **In:** the losses so far, and the number of steps that there will be.
-**Out:** in a notebook a curve, elsewhere ten lines of text.
+**Out:** in a notebook a curve, in a plain program a line at each tenth.
 
 After 400 of 1,000 steps the curve ends at two fifths of its width. The axis has room for all steps,
 so the empty part is the work that is left: the curve is its own progress bar. Its title says the

@@ -16,7 +16,7 @@ A weight is a number of 32 bits, and eight are nearly enough. Take a row of a ma
 | whole numbers | 127 | -64 | 25 | 0 |
 | restored | 0.5 | -0.252 | 0.098 | 0 |
 
-Eight bits hold a whole number from -127 to 127. The [small
+Eight bits hold a whole number from -128 to 127. The [small
 transformer](../transformers/basic/autoregressive_model.py) has 810,306 weights, which is 3.2 MB. In
 eight bits it is a file of [860,152](../../results/page_models.json#values.models.classic.bytes)
 bytes, and its loss is [hardly higher](trained.py#example). The pages about the classic transformer

@@ -114,8 +114,8 @@ def example(
     ### Exercises
 
     ??? question "One call does the work of three. Why isn't it three times as fast?"
-        The multiplications are the same, and they take most of the time. Two calls are saved, and
-        reading the input twice. A larger product may also keep the processor busier.
+        The multiplications are the same, and in a wide layer they take most of the time. Two calls
+        are saved, and reading the input twice. A larger product may also keep the processor busier.
 
     ??? question "`unflatten` with the heads first, `(heads, 3, d_k)`, and `permute` to match?"
         Weights that were trained with the other order would give queries where keys belong. A new

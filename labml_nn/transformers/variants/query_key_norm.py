@@ -1,14 +1,14 @@
 r"""
 ---
 title: Query-Key Normalisation
-summary: Queries and keys of a known length, so that no score can run away.
+summary: Queries and keys are normalised, so their lengths can't make scores run away.
 paper:
   title: Query-Key Normalization for Transformers
   authors: Henry et al.
   year: 2020
   link: https://arxiv.org/abs/2010.04245
 terms:
-  query-key normalisation: Normalises queries and keys, so that a score can't grow without limit.
+  query-key normalisation: Normalises queries and keys, so that only gains make scores large.
 ---
 
 A score is the dot product of a query and a key, and nothing in [attention](../mha.py) limits their
