@@ -9,7 +9,7 @@ from page_runner.edit.files import Edit, EditError
 
 
 def edit(tmp_path: Path, *libraries: str) -> Edit:
-    return Edit(tmp_path, tmp_path, "node", tmp_path, [], libraries=libraries)
+    return Edit(tmp_path, tmp_path, "node", tmp_path, {}, libraries=libraries)
 
 
 def test_a_library_has_its_modules_and_its_licence_and_not_its_tests(tmp_path: Path) -> None:
