@@ -12,6 +12,7 @@ from literate.page.links import Links
 from literate.page.page import Page, page
 from literate.reading.rows import rows
 from literate.reading.source import Source
+from literate.reading.text_lines import APART
 from literate.site import EXTENSIONS
 from tests.literate.projects import ROOT
 
@@ -108,9 +109,14 @@ class Shown(HTMLParser):
         self.handle_data(html.unescape(f"&{name};"))
 
     def handle_comment(self, data: str) -> None:
+        # Without a word it stands between two lists, and the tool has put it there.
+        if f"<!--{data}-->" != APART:
+            self.handle_decl(data)
+
+    def handle_decl(self, data: str) -> None:
         self.foreign.append(f"<!{data}>")
 
-    handle_pi = handle_decl = unknown_decl = handle_comment
+    handle_pi = unknown_decl = handle_decl
 
 
 def written(source: Source, formulas: Formulas) -> Page:
