@@ -31,7 +31,7 @@ ATTRIBUTES = set(
     "xmlns preserveaspectratio display mathvariant stretchy fence separator accent "
     "linebreak lspace rspace columnalign rowspacing columnspacing mathsize minsize maxsize "
     "scriptlevel displaystyle mathcolor accentunder depth voffset rowlines columnlines notation "
-    "symmetric mathbackground".split()
+    "symmetric mathbackground linethickness".split()
 )
 
 
