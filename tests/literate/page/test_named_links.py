@@ -230,7 +230,7 @@ def test_a_type_is_a_link_where_it_means_one_thing() -> None:
         ("np.sort", "https://n.org/sort"),
         ("My_hand", "#My_hand"),
     ]
-    assert "b (a sort of ndarray, deal or Name): those" in shown.text()
+    assert "b (a sort of ndarray, deal or no.Name): those" in shown.text()
 
 
 def test_a_page_that_was_kept_follows_a_name_that_a_package_hands_on(tmp_path: Path) -> None:
