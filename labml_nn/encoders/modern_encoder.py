@@ -103,9 +103,9 @@ def with_rotary(attention: nn.Module, rotate: nn.Module) -> nn.Module:
     are house numbers. That this is why BERT's encoder learns so slowly here is our interpretation;
     measured is that the rotation alone makes the difference. It isn't only that BERT's table has to
     be learned: with fixed [sinusoids](../transformers/positional_encoding.py) in its place, the
-    loss was as high in a try with one seed, be they as small as the vectors of tokens or not. It was as high without any positions, too: in 600 steps
-    BERT's encoder doesn't learn to use them at all. In a try of 2,000 steps it began to after about
-    1,000.
+    loss was as high in a try with one seed, be they as small as the vectors of tokens or not. It
+    was as high without any positions, too: in 600 steps BERT's encoder doesn't learn to use them at
+    all. In a try of 2,000 steps it began to after about 1,000.
     """
     # What makes queries and keys is followed by the rotation, which needs no weights. Nothing else
     # of the attention is touched, so this works for most that have these two parts. (Not for one

@@ -1,7 +1,7 @@
 r"""
 ---
 title: A Cache That Goes Back
-summary: Keys and values of tokens that are taken back are cut off; those before them are used again.
+summary: Keys and values of tokens that are taken back are cut off; those before them stay in use.
 know: speculative.py
 terms:
   rewinding a cache: Cutting off the keys and values of tokens that were taken back.

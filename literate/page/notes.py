@@ -288,8 +288,8 @@ class Notes:
         for start, after, name in types_in(text):
             item = begun + len(_ARGUMENT.findall(text, 0, start))
             address = self.names.address_of_type(name, row, item)
-            # Of a full name, Sphinx shows the end, if there is a tilde before it. What leads nowhere
-            # is shown whole, or nobody could tell where it is from.
+            # Of a full name, Sphinx shows the end, if there is a tilde before it. What leads
+            # nowhere is shown whole, or nobody could tell where it is from.
             is_short = text[start] == "~"
             shown = visible(literal(name.rpartition(".")[2] if is_short and address else name))
             if address or is_short:
