@@ -212,7 +212,11 @@ def test_the_keyboard_alone_compares(page: Page, address: str) -> None:
     page.get_by_label("Left").focus()
     page.keyboard.press("Tab")
     expect(page.get_by_label("Right")).to_be_focused()
-    page.keyboard.type("Soft")
+    # One key a time: a box forgets the letters of a word that is typed slowly.
+    for _ in range(40):
+        if "soft_cap" in page.get_by_label("Right").input_value():
+            break
+        page.keyboard.press("ArrowDown")
     expect(page).to_have_url(re.compile("b=variants/soft_cap"))
     expect(page.locator("#compare .numbers th").nth(2)).to_have_text("Soft-Capped Scores")
     folded = page.locator("#compare summary", has_text="prepare_mask")
