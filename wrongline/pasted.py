@@ -33,7 +33,7 @@ from wrongline.code_in import code_in
 from wrongline.configurations import Config, missing_in
 from wrongline.definitions import LeftOut, makes_no_model, run_definitions
 from wrongline.guesses import guess_arguments, guess_constants, share_heads
-from wrongline.making import Failed, made_of
+from wrongline.making import Failed, Made, made_of
 from wrongline.may_see import ASK, PAST, Definitions, may_see, speaks_of_encoders
 from wrongline.pasted_models import (
     ModelWay,
@@ -67,15 +67,11 @@ def run_pasted(text: str, said: dict[str, Any]) -> tuple[dict[str, Any], dict[st
     return names, run_definitions(text, FILE, names, runs, said)
 
 
-def not_defined(error: Exception, left_out: dict[str, LeftOut]) -> str:
+def not_defined(error: Exception) -> str:
     r"""
     ## The name that is missing, if one is
-
-    And why, if the text has tried to define it.
     """
-    found = re.search(r"NameError: name '(\w+)'", f"{type(error).__name__}: {error}") or re.search(
-        r"NameError: name '(\w+)'", str(error)
-    )
+    found = re.search(r"NameError: name '(\w+)'", f"{type(error).__name__}: {error}")
     return found[1] if found else ""
 
 
@@ -171,32 +167,7 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
             # It may be called in no way, and then no way is told.
             if isinstance(error, Failed):
                 yield {"assumed": assumed | {"way": None}}
-            missing = not_defined(error, left_out)
-            if missing and missing in left_out:
-                raise Failed(
-                    f"`{missing}` is not defined ({left_out[missing]}): say it below",
-                    left_out[missing].line,
-                ) from error
-            if missing:
-                # What is called can't be said in a field.
-                is_called = re.search(rf"\b{missing}\s*\(", text)
-                how_to = "paste what defines it" if is_called else "say it below"
-                raise Failed(
-                    f"`{missing}` is not defined: {how_to}", line_of_error(error)
-                ) from error
-            if said_of := unguessed(error, text):
-                raise Failed(said_of, failed_line(error)) from error
-            # An `assert` without a message says what it wants itself.
-            line = failed_line(error)
-            if isinstance(error, AssertionError) and not str(error) and line:
-                raise Failed(f"this fails: {text.splitlines()[line - 1].strip()}", line) from error
-            if isinstance(error, Failed | ImportError | NotImplementedError):
-                raise
-            raise Failed(
-                f"{type(error).__name__}: {error} (it can't be made so: say below what {chosen} is "
-                "made with)",
-                line,
-            ) from error
+            raise refusal(error, text, chosen, left_out) from error
 
         # What comes before the tests is told before them, since they take longer.
         # A cache is known by the name of its argument, and by a result that holds it.
@@ -207,17 +178,8 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
             cache, read = reader(made.module, made.way, x, answers.get("cache", ""))
         # A guess matters only if it sees what comes later.
         leaks = made.way is not None and sees != PAST and sees_future(made)
-        if leaks and sees == ASK and made.way is not None and made.way.mask != "none":
-            sees, why = PAST, "it was given a causal mask"
-        # What scores each token of a vocabulary writes, unless something here speaks of encoders.
-        if (
-            model
-            and leaks
-            and "sees" not in answers
-            and sees == ASK
-            and not speaks_of_encoders(text)
-        ):
-            sees, why = PAST, "it scores the tokens of a vocabulary"
+        if leaks and sees == ASK and "sees" not in answers:
+            sees, why = when_it_leaks(made, text, why)
         changed = {k: shown(v) for k, v in tried.arguments.items()}
         assumed |= {"arguments": changed, "model": model, "cache": cache}
         assumed |= {
@@ -238,6 +200,47 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
     except Exception as error:
         # Whatever goes wrong in the reader's code is an answer, too.
         yield {"failed": f"{type(error).__name__}: {error}", "line": failed_line(error)}
+
+
+def refusal(error: Exception, text: str, chosen: str, left_out: dict[str, LeftOut]) -> Exception:
+    r"""
+    ## Why it couldn't be made or called
+
+    With what the reader can do about it.
+    """
+    missing = not_defined(error)
+    if missing and missing in left_out:
+        why = left_out[missing]
+        return Failed(f"`{missing}` is not defined ({why}): say it below", why.line)
+    if missing:
+        # What is called can't be said in a field.
+        is_called = re.search(rf"\b{missing}\s*\(", text)
+        remedy = "paste what defines it" if is_called else "say it below"
+        return Failed(f"`{missing}` is not defined: {remedy}", line_of_error(error))
+    line = failed_line(error)
+    if said := unguessed(error, text):
+        return Failed(said, line)
+    # An `assert` without a message says what it wants itself.
+    if isinstance(error, AssertionError) and not str(error) and line:
+        return Failed(f"this fails: {text.splitlines()[line - 1].strip()}", line)
+    if isinstance(error, Failed | ImportError | NotImplementedError):
+        return error
+    remedy = f"it can't be made so: say below what {chosen} is made with"
+    return Failed(f"{type(error).__name__}: {error} ({remedy})", line)
+
+
+def when_it_leaks(made: Made, text: str, why: str) -> tuple[str, str]:
+    r"""
+    ## May it see what comes later, if nothing in its code says so?
+
+    “past” where it was called as what writes is called, else “ask”; and the reason.
+    """
+    if made.way is not None and made.way.mask != "none":
+        return PAST, "it was given a causal mask"
+    # What scores each token of a vocabulary writes, unless something here speaks of encoders.
+    if isinstance(made.way, ModelWay) and not speaks_of_encoders(text):
+        return PAST, "it scores the tokens of a vocabulary"
+    return ASK, why
 
 
 def line_of_error(error: Exception) -> int | None:

@@ -91,13 +91,9 @@ def sees_future(made: Made) -> bool:
             return bool(run_tests(tests, Whole(module, tokens, tokens, predict=way)))
     if way is None:
         return False
-    x = texts(made.width)
-    return any(
-        one.kind == WRONG
-        for one in find_mistakes(
-            module, 1, made.width, way, weights=None, only=[nothing_from_the_future.__name__]
-        ).verdicts
-    ) or not len(x)
+    only = [nothing_from_the_future.__name__]
+    found = find_mistakes(module, 1, made.width, way, weights=None, only=only)
+    return any(one.kind == WRONG for one in found.verdicts)
 
 
 def unused_context(made: Made) -> str:
