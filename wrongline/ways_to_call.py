@@ -218,6 +218,7 @@ def best_of(
     # What the likeliest way has said, if it doesn't run.
     failed = ""
     line = None
+    is_refused = False
     for way in every:
         # Most ways don't run, and that is how we know that they are none.
         try:
@@ -232,10 +233,13 @@ def best_of(
                 # At the end of the block, it is as it was.
                 wrong = badness(module, way, x)
         except Exception as error:
-            # The first error is that of the likeliest way.
-            if not failed:
+            # The first error is that of the likeliest way. But one that says only that arguments
+            # aren't taken so tells less than one inside of the text.
+            at = failed_line(error)
+            if not failed or (is_refused and at is not None):
                 failed = f"{type(error).__name__}: {error}"
-                line = failed_line(error)
+                line = at
+                is_refused = isinstance(error, TypeError) and at is None
             continue
         # Of equally good ones the first, since the likelier ways come first: batch first, and a
         # mask that is used.

@@ -814,3 +814,23 @@ def test_layers_may_learn_their_size_from_the_first_call() -> None:
 def test_a_mask_that_is_never_read_is_said() -> None:
     found = checked(PLAIN.replace("x):", "x, mask=None):"))["found"]
     assert found[0]["sentence"] == "there is no causal mask: `mask` is never read (line 9)"
+
+
+def test_the_error_inside_is_told_and_not_that_arguments_have_names() -> None:
+    text = """
+import torch
+from torch import nn
+from elsewhere import tracker
+
+class Attention(nn.Module):
+    def __init__(self, heads, d_model):
+        super().__init__()
+        self.query = nn.Linear(d_model, d_model)
+
+    def forward(self, *, query, key, value, mask=None):
+        tracker.debug("query", query)
+        return self.query(query)
+"""
+    told = checked(text)
+    assert "elsewhere.tracker" in told["failed"]
+    assert told["line"] == 12
