@@ -123,10 +123,27 @@ class Way:
         mask = {} if self.mask == "none" else {self.name: self.causal_mask(x.shape[1])}
         on: dict[str, Any] = {self.switch: True} if self.switch else {}
         on |= dict.fromkeys(self.absent)
-        output = output_in(attention(*self.inputs_of(x, turned), **mask, **on), turned)
+        inputs = self.inputs_of(x, turned)
+        # Where all arguments have to be named, as in `forward(self, *, query, key, value)`.
+        names = only_by_name(attention.forward)
+        named = dict(zip(names, inputs, strict=False))
+        output = attention(**named, **mask, **on) if named else attention(*inputs, **mask, **on)
+        output = output_in(output, turned)
 
         # Back again, so that nobody else needs to know.
         return output.transpose(0, 1) if self.layout == "sequence first" else output
+
+
+def only_by_name(forward: Callable) -> list[str]:
+    r"""
+    ## The arguments that have to be named
+
+    None, if the first one needn't be.
+    """
+    parameters = [*inspect.signature(forward).parameters.values()]
+    if any(one.kind != one.KEYWORD_ONLY for one in parameters):
+        return []
+    return [one.name for one in parameters]
 
 
 # What a mask can mean, and the shapes that it can have.
