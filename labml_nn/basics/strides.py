@@ -10,7 +10,7 @@ terms:
 ---
 
 Take `[[0, 1, 2], [3, 4, 5]]`. As a list of lists, each row lies somewhere else in memory, and to
-transpose it you move every number. Attention transposes all the time: it moves the axis of the
+transpose it you build new rows, number by number. Attention transposes all the time: it moves the axis of the
 heads in front of that of the positions, and back.
 
 A tensor moves nothing. In its memory lies one row, `0 1 2 3 4 5`. One step to the right is 1 place
@@ -194,7 +194,7 @@ def example(rows: int = 2, columns: int = 3) -> tuple[Tensor, ...]:
     ??? question "A change of one element of `x.transpose(0, 1)` changes `x`. Why?"
         Both read the same memory. Nothing was copied; there is only one such element.
 
-    ??? question "After a transpose `view` is an error. What is it after two?"
+    ??? question "After `transpose(0, 1)`, our `view` is an error. What is it after a second one?"
         It works. The second transpose puts the strides in order again, though nothing has moved.
         (Attention, too, transposes twice, but has matrix products in between. Their result is a
         new tensor in the transposed order, so to join the heads usually takes a copy.)

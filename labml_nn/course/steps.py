@@ -7,8 +7,9 @@ summary: Every model of the course and how it is trained, from a table of pairs 
 **In:** the size of the vocabulary. **Out:** for each step of the [course](__init__.py) that trains
 a model, a function that makes it, and its recipe: what the loop gets besides the batches.
 
-From the mean of the past on, one thing changes from each model to the next, with two exceptions:
-the first layer brings residual connections and normalisation, and the last step many parts:
+From the mean of the past on, one thing changes from each step to the next, with three exceptions:
+the first layer brings residual connections and normalisation, the classic recipe a changing rate
+and clipping, and the last step many parts:
 
 [The loss of each step](../../results/course.json#tables.steps)
 
@@ -189,9 +190,10 @@ def example(
         the model before them.
 
     ??? question "The learned table comes close to the loss of the counted one. What does it tell?"
-        That the loop works. On the text that was counted, hardly any table is better than the
-        counts, [2.482](../../results/course.json#tables.steps.Counted%20pairs.loss). After 400
-        steps the learned table is at
+        That the loop works. On the text that was counted, no table is better than the shares of
+        its pairs. On the validation text, counting gives
+        [2.482](../../results/course.json#tables.steps.Counted%20pairs.loss). After 400 steps the
+        learned table is at
         [2.519](../../results/course.json#tables.steps.A%20learned%20table%20of%20pairs.loss), and
         after [2,000](../training/loop.py) at
         [2.492](../../results/counting.json#values.learned).

@@ -26,7 +26,7 @@ the past of come is came. the opposite of give is take. the past of stand is sto
 
 **In:** a seed. **Out:** facts, a text, and dialogues. Half of the facts come up in no dialogue:
 what a fine-tuned model knows about these [*held-out*](facts.py#example) facts, it has from the
-first text.
+first text. (Some opposites are [an exception](facts.py#example).)
 """
 
 import random

@@ -5,7 +5,7 @@ summary: Several dialogues in one window, each hidden from the others and with p
 know: dialogues.py
 terms:
   packing: Puts several short texts into one window, each hidden from the others.
-  cross-contamination: In a packed window, a token that looks at another text.
+  cross-contamination: In a packed window, tokens of one text look at another text.
 ---
 
 Dialogues of 3, 5 and 10 tokens [side by side](dialogues.py#side_by_side) make three columns of 10.
@@ -77,8 +77,8 @@ def pack(
         tokens, counted = zip(*window, strict=True)
         joined.append((torch.cat(tokens), torch.cat(counted)))
 
-    # What is left is filled with `<begin>`. Each is a dialogue without a word: nothing looks at it,
-    # and it doesn't count.
+    # What is left is filled with `<begin>`. Each is a dialogue without a word: no other token looks
+    # at it, and it doesn't count.
     return side_by_side(joined, begin, length)
 
 

@@ -155,9 +155,11 @@ def preference_gradients(
     \nabla \ln \pi(y_w \mid x) - \nabla \ln \pi(y_l \mid x) \right)
     $$
 
-    So the chosen answer becomes likelier and the rejected one less likely, with a weight: a pair in
-    the right order, $m = 4$, weighs 0.018, one in the wrong order, $m = -4$, weighs 0.982. Pairs
-    that the model has right already are nearly left alone. With a small $\beta$ a model has to go
+    So a step pushes the chosen answer up and the rejected one down, with a weight: a pair in the
+    right order, $m = 4$, weighs 0.018, one in the wrong order, $m = -4$, weighs 0.982. Pairs that
+    the model has right already are nearly left alone. (Both answers use the same weights, so each
+    push moves the other answer, too. If the two gradients are much alike, and the rejected one's is
+    the longer, both fall.) With a small $\beta$ a model has to go
     further to get a margin of 4.
 
     [The loss of a pair, and its weight](../../results/dialogues.json#figures.margin)
@@ -194,7 +196,7 @@ def example(n_pairs: int = 3, seq_len: int = 5, n_vocab: int = 7) -> tuple[Tenso
     [1.00](../../results/dialogues.json#tables.preferences.beta%200.1.short). Plain fine-tuning on
     the short answers does less harm than the pairs:
     [0.77](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy) of the
-    likeliest answers stay right. Pairs are for what can be judged and not written.
+    likeliest answers stay right. Pairs are for answers that are easier to judge than to write.
     [The experiment](preference_experiment.py) looks into it.
 
     ### Exercises

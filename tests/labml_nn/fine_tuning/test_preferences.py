@@ -61,3 +61,17 @@ def test_the_numbers_of_the_page() -> None:
 def test_a_margin_that_no_sigmoid_can_hold_has_a_finite_loss() -> None:
     far, zero = torch.tensor([-1e4]), torch.zeros(1)
     assert preference_loss(far, zero, zero, zero, 1.0) == 1e4
+
+
+def test_a_step_can_make_both_answers_less_likely() -> None:
+    # Two answers with nearly the same features, and twenty others.
+    features = torch.zeros(22, 2)
+    features[0] = torch.tensor([1.0, 0.1])
+    features[1] = torch.tensor([2.0, 0.0])
+    weights = torch.zeros(2, requires_grad=True)
+    before = (features @ weights).log_softmax(0)
+    copy = before.detach()
+    loss = preference_loss(before[:1], before[1:2], copy[:1], copy[1:2], beta=0.1)
+    (gradient,) = torch.autograd.grad(loss, weights)
+    after = (features @ (weights - 0.01 * gradient)).log_softmax(0)
+    assert (after < before)[:2].all()
