@@ -60,8 +60,8 @@ def write_file(path: Path, tensors: Mapping[str, Tensor]) -> None:
     r"""
     ## Write a file
     """
-    # The list: shelf after shelf, in the order in which the tensors come. Offsets are counted from
-    # the end of the list, so that they don't depend on its length.
+    # The list has the tensors in the order in which they come. Offsets are counted from the end of
+    # the list, so that they don't depend on its length.
     header = {}
     end = 0
     for name, tensor in tensors.items():
@@ -174,8 +174,8 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
         if Path(shard).name != shard or not (folder / shard).is_file():
             raise ValueError(f"{shards.name} names {shard!r}, which is no file of {folder}")
 
-        # A shard may be an old one, or have tensors that another shard has, too. Nothing would say
-        # which of the two to use, so each tensor must be in one shard only.
+        # A shard must have the tensors that the index says, and no others. If it differs, it may be
+        # from an older version of the model, and its other tensors are then wrong, too.
         found = read_file(folder / shard)
         expected = {n for n in places if places[n] == shard}
 

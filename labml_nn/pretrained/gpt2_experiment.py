@@ -7,8 +7,8 @@ know: byte_level.py
 
 Is every detail of [our GPT-2](gpt2.py) right? With random weights, another program gives the same
 numbers. With the real weights you can read it: the text makes sense, or it doesn't. Take a small
-GPT-2 of letters, and exchange the matrices of queries and keys. All shapes are right, each query
-now looks for what looked for it, and the loss goes from
+GPT-2 of letters, and exchange the matrices of queries and keys. All shapes are right, and for the
+same input, query 3 and key 1 now get the score of query 1 and key 3. The loss goes from
 [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
 [3.684](../../results/pretrained.json#tables.gpt2.queries%20and%20keys%20exchanged.loss).
 
@@ -50,7 +50,7 @@ FILES = {
     "model.safetensors": (548_105_171, WEIGHTS),
 }
 
-# Written for this page, so no model has read it in training.
+# Written for this page, years after GPT-2 was trained, so it can't have read it.
 TEXT = "Two goats took the ferry. An old woman had bought three tickets, and one was for her."
 
 

@@ -167,7 +167,8 @@ class Mamba(nn.Module):
         # A token sees the three before it.
         x = F.silu(causal_convolution(x, self.filter, self.filter_bias))
 
-        # Everything depends on the token: that is what is *selective*. Steps are positive.
+        # Steps, and what to write and to read, depend on the token: that is what is *selective*.
+        # The softplus makes steps positive.
         low, write, read = self.select(x).split(self.sizes, dim=-1)
         step = F.softplus(self.steps(low))
 
@@ -221,7 +222,7 @@ def example(
         2,048 numbers, as after one token. Attention would keep 256,000 numbers for 1,000 tokens of
         128 features.
 
-    ??? question "How can a layer ignore a token?"
+    ??? question "How can a channel keep a token out of its state?"
         By a step near zero: then $e^{\Delta A}$ is near 1 and nothing is added. For that,
         `steps` has to give a large negative number for this token.
 

@@ -79,8 +79,8 @@ class ModernConfig(ModelConfig):
     Its settings.
     """
 
-    # Muon makes each step of a matrix about as long as every other, whatever its gradient. So it
-    # needs a rate of its own.
+    # The rate of Muon says how far a matrix moves in every direction, that of AdamW how far each
+    # number moves. So each has a rate of its own.
     matrix_learning_rate: float = setting(0.02, "highest learning rate of Muon's matrices")
 
     def __post_init__(self) -> None:
@@ -134,7 +134,7 @@ PARTS = {
     "learned_positions": "positional_encoding",
     "rms_norm": "rms_norm",
     "swiglu": "swiglu",
-    # The same result with less memory, or attention to fewer keys.
+    # Of the pages on memory: the same result in blocks, fewer keys and values, windows, and sinks.
     "flash": "memory.flash_backward",
     "flex": "memory.flex",
     "multi_query": "memory.grouped_query",

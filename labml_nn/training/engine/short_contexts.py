@@ -24,8 +24,8 @@ from torch import Tensor
 from labml_nn.transformers.fused_attention import FusedAttention
 from labml_nn.transformers.modern.attention import ModernAttention
 
-# From about this length on the kernel won where we measured: the products' scores grow with the
-# square of the length. On another processor the kernel won at 256 already.
+# From about this length on the kernel won where we measured. On another processor it won at 256
+# already.
 LONG = 512
 
 

@@ -46,8 +46,8 @@ from labml_nn.training.progress import Progress
 from labml_nn.training.sampling import generate
 from labml_nn.training.strategies import Sampling
 
-# Defaults of the program. A temperature of 0.8 prefers likely letters a little, and the text still
-# isn't the same each time; the [other filters](../strategies.py) remove nothing.
+# Defaults of the program. A temperature of 0.8 prefers likely letters a little; the [other
+# filters](../strategies.py) remove nothing.
 SAMPLING = {
     "temperature": (0.8, "below 1 a sample is safer, above 1 more surprising, at 0 greedy"),
     "top_k": (0, "draw from so many of the likeliest tokens; 0 is all"),
@@ -291,8 +291,9 @@ def keep_freed_memory() -> None:
     ## Memory
 
     If the C library gives freed memory back to Linux, it comes back as empty pages, and each has
-    to be filled with zeros first. A step of a small model asks for about a thousand pages. Keeping
-    them makes such a step faster by a tenth or more.
+    to be filled with zeros first. A step of the classic preset then asks for about 300 pages; if
+    they are kept, for about ten. What that saves depends on the machine. On the one where we
+    counted the pages, a step took as long as before.
     """
     # Other systems and other C libraries don't have the function `mallopt`, and stay as they are.
     with suppress(OSError, AttributeError, TypeError):
