@@ -54,7 +54,7 @@ def draw_attention(axes: "Axes", weights: Tensor, queries: str, keys: str) -> No
 
     `queries` and `keys` are the characters at the positions.
     """
-    # The colours mean the same in every figure: white is 0, dark blue is 1.
+    # The colours mean the same in every figure: nearly white is 0, dark blue is 1.
     # Attention weights may be in bfloat16, which matplotlib doesn't know; a list it does.
     axes.imshow(weights.tolist(), cmap="Blues", vmin=0.0, vmax=1.0)
     axes.set(xlabel="key", ylabel="query")
@@ -71,7 +71,7 @@ class LiveFigure:
     ## A live figure
 
     In a notebook it is shown at once, and drawn anew in the same place while training goes on.
-    Elsewhere it is shown at the end.
+    In a plain program a window opens at the end.
     """
 
     def __init__(self, figure: "Figure", draw: Callable[[], None]) -> None:
@@ -86,6 +86,7 @@ class LiveFigure:
         self.due = time.monotonic()
 
         # IPython makes `display` one of the built-in functions, in a notebook and on its terminal.
+        # (On the terminal it prints a line in place of the figure.)
         display = getattr(builtins, "display", None)
         self.shown = display and display(figure, display_id=True)
 
@@ -95,13 +96,13 @@ class LiveFigure:
 
         Unless it was drawn a moment ago.
         """
-        # Elsewhere than in a notebook there is nothing to update.
+        # In a plain program there is nothing to update.
         start = time.monotonic()
         if self.shown and start >= self.due:
             self.draw()
             self.shown.update(self.figure)
 
-            # Drawing takes as long as many steps of a small model. A pause ten times as long
+            # Drawing takes as long as several steps of a small model. A pause ten times as long
             # leaves most of the time for training.
             end = time.monotonic()
             self.due = end + 10 * (end - start)
@@ -116,7 +117,7 @@ class LiveFigure:
         self.draw()
         if self.shown:
             self.shown.update(self.figure)
-        # Without a notebook, a window opens.
+        # In a plain program, a window opens.
         else:
             plt.show()
 

@@ -124,7 +124,7 @@ def honest_loss(
     )
 
     # Prefixes one at a time, alone, and cut out of the text itself. So it also shows when a model
-    # mixes up the sequences of a batch, and when targets are not the next tokens.
+    # mixes up the sequences of a batch.
     found = []
     for column, place in enumerate(places):
         for n in lengths:

@@ -75,8 +75,8 @@ def learning_rate(step: int, steps: int, warmup: float = 0.05, final: float = 0.
     if step < rising:
         return (step + 1) / rising
 
-    # Half a cosine from 1 down to `final`. If the rise takes all steps, none are left for the fall:
-    # `max` then divides by 1, not by 0.
+    # Half a cosine from 1 down to `final`. With a rise that takes all steps, only a step after the
+    # last gets here, and `max` divides by 1, not by 0.
     progress = (step - rising) / max(1, steps - rising)
     return final + (1 - final) * 0.5 * (1 + math.cos(math.pi * progress))
 
@@ -140,9 +140,9 @@ def clip_gradients(model: nn.Module, length: float = 1.0) -> None:
 
     One odd batch spoils the memory of AdamW. Say all gradients of a weight are 1, and then comes
     one of 100. Its square, 10,000, counts for a hundredth in the mean of squares: the mean is 101
-    now. Some 40 steps later the odd gradient itself is forgotten, and steps are a seventh as long
-    as before; after 100 steps they are still a sixth. The remedy: if all gradients together are
-    longer than `length`, they are shortened. Their direction stays.
+    now. Some 40 steps later the odd gradient itself is nearly forgotten, and steps are a seventh as
+    long as before; after 100 steps they are still a sixth. The remedy: if all gradients together
+    are longer than `length`, they are shortened. Their direction stays.
     """
     # The length of all gradients as one vector: the root of the sum of all squares.
     nn.utils.clip_grad_norm_(model.parameters(), length)

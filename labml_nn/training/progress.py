@@ -6,8 +6,8 @@ summary: A bar on a terminal, a few lines in a log file.
 
 Training takes minutes, and you want to see that something is happening. On a terminal, and with
 `bar=True` in a notebook, a bar from [tqdm](https://tqdm.github.io) shows how far the training is,
-and how long it will take. In a file, such a bar would be a heap of control characters; there, each
-evaluation makes one line and nothing else is written.
+and estimates how long it will take. In a file, such a bar would be a heap of control characters;
+there, each evaluation makes one line and nothing else is written.
 """
 
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ class Progress:
 
         Without tqdm they stay as they are.
         """
-        # Nothing else needs tqdm, so it may be missing.
+        # The lessons need tqdm for nothing else, so it may be missing.
         try:
             from tqdm import tqdm
         except ImportError:

@@ -11,7 +11,7 @@ Drive stays. **In:** the parts of a training that have a state, such as a model 
 
 Isn't the model enough? Its weights are a third of it. AdamW keeps two more numbers for each weight,
 the running means of its gradient and of the square. If a weight is 0.5 and its gradient was 0.1 for
-a thousand steps, the file has 0.5, 0.1 and 0.01. The learning rate depends on the number of the
+many steps, the file has 0.5, 0.1 and 0.01. The learning rate depends on the number of the
 step. At the end of a run it is a tenth of the highest. A new run climbs to the highest again, and
 the loss rises before it falls further. Dropout depends on random numbers. Leave out the optimizer,
 the step or the random numbers, and the training goes on as another one.
@@ -36,10 +36,11 @@ def mark(tensors: Sequence[Tensor]) -> list[int]:
 
     One number for each tensor. A training has the marks of its first weights and its first batch,
     so a file of another model, another seed or another beginning has others, and isn't taken by
-    mistake. A text that differs only after the first batch isn't noticed.
+    mistake. If two texts are equally long, have the same characters and differ only outside of the
+    first batch, their marks are the same.
     """
     # The sum of the bytes: whole numbers, so the order of adding doesn't matter, and any machine
-    # gets the same.
+    # gets the same for the same tensor.
     # One bit that differs changes the sum. Several can cancel, as when two numbers change places,
     # but hardly by chance in all tensors at once.
     return [
@@ -85,9 +86,9 @@ class RunFile:
 
     def __init__(self, folder: str, name: str) -> None:
         r"""
-        * `folder` is one of your Drive if that is mounted, else one beside the notebook; without a
-          name, nothing is kept
-        * `name` is that of the run; without one, the file is called what it holds
+        * `folder` is one of your Drive if that is mounted, else one beside the notebook; if it is
+          empty, nothing is kept
+        * `name` is that of the run; if it is empty, the file is called “model.pt”
         """
         # Blanks and slashes have no place in the name of a file.
         file = (name or "model").replace(" ", "_").replace("/", "_")

@@ -172,7 +172,7 @@ def example(batch_size: int = 3, n_vocab: int = 7) -> Tensor:
 
     ??? question "Which of the three filters doesn't change a uniform distribution?"
         Min-p: every probability equals the greatest. Of 66 tokens, top-k with $k = 5$ keeps 5, and
-        top-p with $p = 0.5$ keeps 33.
+        top-p with $p = 0.5$ keeps 33 (or 34, if rounding leaves the sum of 33 below 0.5).
 
     ??? question "Apply the temperature after the filters. Which results change?"
         Top-p and min-p may keep other tokens, because they look at probabilities. Top-k looks at

@@ -20,8 +20,9 @@ The trainer has what the loop takes as arguments:
 | `schedule` | `share_of_rate`, one of two curves |
 | `start` | `step`, above 0 for a resumed run |
 
-The [steps](trainer.py#run_steps) connect the two. Whatever the next step depends on is an attribute
-of the trainer, so that a [checkpoint](checkpoint.py) can keep it.
+The [steps](trainer.py#run_steps) connect the two. What the next step depends on is an attribute of
+the trainer, so that a [checkpoint](checkpoint.py) can keep it. One thing isn't: PyTorch has the
+random state that dropout draws from.
 """
 
 import math
@@ -100,7 +101,7 @@ class Trainer:
         self.optimizers = list(optimizers(self.model, config))
 
         # The loop writes the highest rate beside the current one if it is missing. It must be there
-        # before a checkpoint is restored: PyTorch loads into groups only what they have.
+        # before a checkpoint is restored: PyTorch fails to load it into a group that has none.
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group.setdefault("initial_lr", group["lr"])
@@ -128,8 +129,8 @@ class Trainer:
         r"""
         ### This rank's part of a batch
         """
-        # Cut first and moved then, so that nothing is moved in vain. Targets must be 64-bit
-        # numbers.
+        # Cut first and moved then, so that nothing is moved in vain. The 16 or 32 bits of a file
+        # of tokens are too few for PyTorch's cross entropy.
         inputs, targets = self.batches.at(step)
         return (
             own_columns(inputs).to(self.device, torch.long),
@@ -168,8 +169,8 @@ def check_finite(trainer: Trainer) -> None:
     ## A loss that isn't finite
 
     A learning rate that is too high, a division by zero in a new layer, an overflow: the loss
-    becomes infinite or *not a number*. One step later the weights are, too, and then they stay so.
-    A program that doesn't look goes on for hours, and its checkpoints replace the last good ones.
+    becomes infinite or *not a number*. Usually the weights are, too, one step later, and then they
+    stay so. A program that doesn't look may go on for hours, and save such weights.
 
     So the run stops, with an [`InputError`](errors.py#InputError) that names the step and where in
     the text its windows begin, and you can look at the very batch. Reading a loss from a GPU means
@@ -185,7 +186,7 @@ def check_finite(trainer: Trainer) -> None:
     if not bad and not bad_weights:
         return
 
-    # If all losses are good, the last step it was.
+    # If all losses are good, the last step is the likeliest one.
     index = bad[0] if bad else len(losses) - 1
 
     # The first of these losses belongs to the step after the last record.
@@ -212,18 +213,18 @@ def interval(trainer: Trainer) -> dict[str, float]:
     r"""
     ## What is measured
 
-    A record has four numbers: the mean training loss since the last record, the learning rate, the
-    speed, and, if it is time for an evaluation, the validation loss. This function returns the
-    first three, and a new interval begins.
+    A record has the mean training loss since the last record, the learning rate, the speed, and, if
+    it is time for an evaluation, the validation loss. This function returns the first three, and a
+    new interval begins.
     """
-    # All windows of all processes. A token of a resumed run counts once, where it was seen.
+    # All windows of all processes.
     config = trainer.config
     n_tokens = len(trainer.losses) * config.batch_size * config.seq_len
 
     # The schedule says the rate as a share. The step that was just made has the number before.
     share = trainer.share_of_rate(trainer.step - 1, config.steps)
     values = {
-        # From one batch to the next, the loss goes up and down more than training moves it.
+        # A mean, because single batches differ by more than training gains in one step.
         "loss.train": torch.stack(trainer.losses).mean().item(),
         # That of the last step, as it was.
         "learning_rate": config.learning_rate * share,
@@ -242,8 +243,8 @@ def validation(trainer: Trainer) -> tuple[float, bool]:
 
     And whether it is lower than ever.
     """
-    # Each rank computes it, and two GPUs may differ in the last bit. Then one rank would save a
-    # best checkpoint and the other wouldn't, and both would wait. So rank 0 tells it.
+    # Each rank computes it, and two GPUs may differ in the last bit. One rank could then save a
+    # best checkpoint, for which it needs the other, while the other goes on. So rank 0 tells it.
     loss = evaluate(trainer.model, trainer.validation, trainer.config.seq_len)
     loss = broadcast(lambda: loss)
 
@@ -269,7 +270,7 @@ def run_steps(
     2. *Record* what was measured. The history is on the disk before the checkpoint is. A history
        that is too long can be cut; one with a gap can't be mended.
     3. *Save.*
-    4. *Stop*, if somebody asked for it. So what was done is never lost.
+    4. *Stop*, if somebody asked for it. What was done is saved by then.
 
     The arguments are four functions:
 
@@ -279,7 +280,7 @@ def run_steps(
     * `should_stop` is asked after each step
     * `progress` is called after each step
     """
-    # The clock runs over steps only.
+    # The clock leaves out evaluating, recording and saving.
     config = trainer.config
     start = time.perf_counter()
 
@@ -307,14 +308,14 @@ def run_steps(
             # Most steps end here.
             return False
 
-        # A GPU is far behind the program. Reading the losses waits for it; only now is the work
+        # A GPU may be behind the program. Reading the losses waits for it, so only then is the work
         # done, and the clock tells how long it took.
         check_finite(trainer)
         seconds = time.perf_counter() - start
         trainer.seconds += seconds
         trainer.interval += seconds
 
-        # Numbers of the interval first: an evaluation is not training.
+        # The numbers of the interval, and after an evaluation its loss.
         is_best = False
         if recording:
             values = interval(trainer)
@@ -355,16 +356,17 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7, d_model: in
     r"""
     ## Example
 
-    A model that sees one token only, one batch, and two steps.
+    A model that sees one token only makes two steps.
 
     ### Exercises
 
-    ??? question "Leave `losses` out of a checkpoint. Which number of a resumed run is wrong?"
-        The training loss of the first record after it: a mean of fewer steps. The weights are
-        right.
+    ??? question "Leave `losses` out of a checkpoint. What is wrong in a resumed run?"
+        The training loss of the first record after it is a mean of fewer steps. Its speed is too
+        low: it counts fewer tokens, in the same time. The weights are right.
 
     ??? question "Make the optimizers before the model is sharded. What do they step?"
-        The whole tensors that the model had before. Its shards would never move.
+        Nothing. They hold the whole tensors that the model had before, which get no gradients any
+        more, and its shards never move.
 
     ??? question "Three processes, `batch_size` 12, `seq_len` 256. Which shape do the inputs have?"
         `[256, 4]` on each rank: `own_columns` takes a third of the columns.
@@ -373,7 +375,7 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7, d_model: in
         Steps 20, and later, when the run goes on, 40. The five losses are in the checkpoint.
 
     ??? question "Save first, record then. The process dies in between. What is wrong with the run?"
-        The checkpoint is newer than the history, so the resumed run never records that step.
+        The checkpoint is newer than the history, and the resumed run never records that step.
 
     ??? question "`steps` is 50, `record_every` 20, `evaluate_every` 30. What is recorded?"
         Steps 20, 30, 40 and 50: an evaluation is always recorded, and the last step is evaluated.

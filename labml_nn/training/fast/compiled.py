@@ -3,7 +3,8 @@ r"""
 title: Compilation
 summary: torch.compile turns many small operations into few large ones.
 paper:
-  title: "PyTorch 2: Faster Machine Learning Through Dynamic Python Bytecode Transformation"
+  title: "PyTorch 2: Faster Machine Learning Through Dynamic Python Bytecode Transformation
+    and Graph Compilation"
   authors: Ansel et al.
   year: 2024
   link: https://doi.org/10.1145/3620665.3640366
@@ -19,9 +20,10 @@ For whole tensors these are five reads and four writes. Keep what is in between 
 and only the 1 and the 10 have to be read, and the result written.
 
 At the first call, `torch.compile` follows the model's Python code, notes the operations on tensors
-as a graph, and writes new code in which neighbouring small operations share a loop. What is in
-between is never written to memory. That helps if reading and writing is what takes the time. Of a
-whole training step of the small transformer, it saved less than a twentieth [here](__init__.py).
+as a graph, and writes new code in which neighbouring small operations share a loop. Most of what is
+in between is then never written to memory. That helps if reading and writing is what takes the
+time. Of a whole training step of the small transformer, it saved less than a twentieth
+[here](__init__.py).
 
 **In:** a model, or any function of tensors. **Out:** a function with the same results up to
 rounding. The lessons' loop takes it in the place of the model.
@@ -39,8 +41,8 @@ def between_products(x: Tensor, bias: Tensor, stream: Tensor) -> Tensor:
     The small operations around a feed-forward network, put in a row. (In a model a matrix product
     stands between GELU and the sum, and the sum is kept, too, for the next residual connection.)
     Eagerly these are four calls. Compiled on a CPU they are one, with three loops over the features
-    of each token: for the mean, for the variance and for the result, since each has to be known
-    before the next. All three read the inputs again, and compute GELU again.
+    of each token: for the mean, for the variance and for the result. All three read the inputs
+    again, and compute GELU again.
 
     [These operations alone, for batches of different
     sizes](../../../results/fast_parts.json#figures.small_operations)
@@ -81,9 +83,9 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
 
     ### Exercises
 
-    ??? question "Which of the two gains more by compiling: a wide model or a narrow one?"
-        A narrow one. Matrix products grow with the square of the width and are as fast as they can
-        be; the small operations between them grow with the width alone.
+    ??? question "Small operations are a larger part of the work in a wide model or a narrow one?"
+        In a narrow one. The work of the matrix products grows with the square of the width, that of
+        the small operations between them with the width alone.
 
     ??? question "The last batch of an epoch is smaller than the others. What happens?"
         It has another shape, so the model is compiled once more, now for batches of any size but 1,

@@ -232,8 +232,8 @@ def example(
     step. A model whose forward pass changes something, such as the means of batch normalisation,
     needs more care: the call that warms up changes them once more.
 
-    `torch.compile` with `mode="reduce-overhead"` records graphs, too, of kernels that it has
-    written; [compiling](compiled.py) takes longer than recording.
+    `torch.compile` with `mode="reduce-overhead"` records graphs, too, of what it has compiled;
+    [compiling](compiled.py) takes longer than recording.
 
     ### Exercises
 
@@ -252,8 +252,7 @@ def example(
     ??? question "You record the optimizer's step, too. What happens to the learning rate?"
         A number stays what it was in the first step, without an error. Give the rate as a tensor,
         and change that tensor in place. (PyTorch's AdamW refuses to be recorded without
-        `capturable=True`, for another number: it reads how many steps it has made. With it, the
-        count stays on the GPU, and a rate that is a number stays as it was all the same.)
+        `capturable=True`. With it, a rate that is a number stays as it was all the same.)
 
     ??? question "Why does dropout draw other numbers in each replay, not those of the recording?"
         - [ ] The numbers are drawn before the graph runs, and copied like the batch.

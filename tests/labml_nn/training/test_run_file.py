@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from labml_nn.training import run_file as page
+from labml_nn.training.data import RandomWindows
 
 
 def test_marks_differ_with_any_bit_and_not_with_the_order_in_memory() -> None:
@@ -58,3 +59,17 @@ def test_a_file_with_code_in_it_is_refused(tmp_path: Path, monkeypatch: pytest.M
     )
     with pytest.raises(Exception, match="weights_only"):
         page.RunFile("kept", "").take(run)
+
+
+def test_texts_that_differ_outside_of_the_first_batch_have_the_same_marks() -> None:
+    text = torch.arange(101) % 5
+    batches = RandomWindows(text, 3, 2, seed=1)
+    first = page.mark(batches.at(0))
+    seen = RandomWindows(torch.arange(101), 3, 2, seed=1).at(0)
+    for place, same in (
+        (min(set(range(101)) - {*torch.cat(seen).flatten().tolist()}), True),
+        (seen[0][0, 0].item(), False),
+    ):
+        other = text.clone()
+        other[place] += 1
+        assert (page.mark(RandomWindows(other, 3, 2, seed=1).at(0)) == first) is same

@@ -16,7 +16,7 @@ from labml_nn.training.data import RandomWindows
 from labml_nn.training.engine import distributed
 from labml_nn.training.engine.checkpoint import restore, state_of
 from labml_nn.training.engine.errors import InputError
-from labml_nn.training.engine.trainer import Trainer, run_steps
+from labml_nn.training.engine.trainer import Trainer, interval, run_steps
 from tests.labml_nn.training.engine.models import (
     CONFIG,
     as_on_a_gpu,
@@ -115,6 +115,17 @@ def test_checkpoints_come_after_records_at_their_interval_and_at_the_lowest_loss
 def test_the_last_step_is_evaluated_wherever_it_falls_and_whoever_stops_there() -> None:
     assert "loss.validation" in run(make_trainer(steps=7))[-1][1]
     assert "loss.validation" in run(make_trainer(), until=12)[-1][1]
+
+
+def test_without_the_losses_before_a_stop_mean_and_speed_are_wrong() -> None:
+    found = []
+    for kept in ([2.0, 4.0], []):
+        trainer = make_trainer()
+        trainer.step, trainer.interval = 3, 0.5
+        trainer.losses = [torch.tensor(one) for one in (*kept, 6.0)]
+        found.append(interval(trainer))
+    assert [one["loss.train"] for one in found] == [4.0, 6.0]
+    assert found[0]["tokens_per_second"] == 3 * found[1]["tokens_per_second"]
 
 
 @pytest.mark.parametrize("parts", [2, 3, 6])
