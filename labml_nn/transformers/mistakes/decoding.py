@@ -37,7 +37,7 @@ class EmptyRows(Mistake):
     needs an attention that takes a mask.
     """
 
-    # Without `has_key`, a row with nothing in it is 0/0.
+    # A row with nothing in it is left visible, so that no softmax is 0/0.
     right = "hidden = has_key & ~allowed"
 
     # All scores are minus infinity: $e^{-\infty} / \sum e^{-\infty}$ is not a number.
@@ -58,7 +58,7 @@ class StrictMask(Mistake):
     transformers](https://github.com/pbloem/former/issues/10) had it, and its code hadn't.
     """
 
-    # The diagonal is hidden as well.
+    # The diagonal is kept: each position sees itself.
     right = ".tril()"
 
     # The first row is empty now, and all others are one key short.
@@ -121,7 +121,7 @@ class CausalFromTheTop(Mistake):
     """
 
     of = RightDecoding
-    # PyTorch's flag lays the triangle into the upper left corner.
+    # With a mask that says which keys each new query may see.
     right = "F.scaled_dot_product_attention(query, key, value, mask)"
 
     # Right for as many queries as keys, wrong for fewer.
@@ -139,7 +139,7 @@ class NewestForgotten(Mistake):
     """
 
     of = RightDecoding
-    # The queries get the cache of the step before.
+    # The newest keys and values are in it, too.
     right = "key, value = torch.cat(keys, dim=2), torch.cat(values, dim=2)"
 
     # Without the last entry, except in the first call, which has no other.

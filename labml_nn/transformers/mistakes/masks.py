@@ -5,9 +5,9 @@ summary: Six ways for the future to leak, most of which make the loss look wonde
 ---
 
 A language model that sees its own answers need not learn anything else. So the printed losses of
-this page are *better* than the right model's, all but one, and some are near zero. When the model
-writes, there is no future to look up, and out comes gibberish. A row is a query, and 1 means that
-it sees the key:
+this page are *better* than the right model's, all but one, and some are near zero. When such a
+model writes, there is no future to look up, and out comes gibberish. A row is a query, and 1 means
+that it sees the key:
 
 ```
 right      off by one   inverted
@@ -22,7 +22,7 @@ model](../../../results/mistakes.json#figures.masks)
 **The right model first.** Its printed loss is
 [2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed), and its honest loss
 [2.072](../../../results/mistakes.json#tables.mistakes.RightAttention.honest). Compare printed
-losses with the one and honest losses with the other.
+losses with printed ones, and honest losses with honest ones.
 
 A test of [the future](../../../wrongline/properties.py#nothing_from_the_future) finds all six, and
 so does the [honest loss](../../training/leaks.py).
@@ -42,11 +42,11 @@ class MaskUnused(Mistake):
     it. PyTorch's tutorial on [building blocks of
     transformers](https://docs.pytorch.org/tutorials/intermediate/transformer_building_blocks.html)
     has an “attn_mask” that goes nowhere. Four models of the transformers library [saw the
-    future](https://github.com/huggingface/transformers/issues/48745), from one release to the next,
-    because they asked for the mask of an encoder.
+    future](https://github.com/huggingface/transformers/issues/48745) from version 5.9 on, because
+    they asked for the mask of an encoder.
     """
 
-    # The mask is made, and then nobody uses it.
+    # A hidden score becomes minus infinity, and its weight zero.
     right = "weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)"
 
     # Every query sees every key. All shapes stay the same, so there is no error.
@@ -67,7 +67,7 @@ class MaskOnlyInTraining(Mistake):
     is trained well and reported badly.
     """
 
-    # In evaluation nothing is hidden.
+    # What is hidden is the same in training and in evaluation.
     right = "hidden = has_key & ~allowed"
 
     # In evaluation `self.training` is False, so `hidden` is False everywhere.
@@ -82,7 +82,7 @@ class MaskOffByOne(Mistake):
     is hidden it is `triu` with a diagonal of 2. We know of no published one.
     """
 
-    # The next token is the answer.
+    # The diagonal and what is below it: the next token is the answer, and is hidden.
     right = ".tril()"
 
     # One more diagonal is kept: position $t$ sees $t + 1$, whose token is its target.
@@ -99,7 +99,7 @@ class MaskInverted(Mistake):
     [x-transformers](https://github.com/lucidrains/x-transformers/issues/160).
     """
 
-    # What should be hidden is shown, and the past is hidden.
+    # Each position sees itself and earlier ones.
     right = ".tril()"
 
     # Each position sees later ones only. The last one sees nothing, and takes nothing.
@@ -115,7 +115,7 @@ class MaskAfterSoftmax(Mistake):
     An image model of timm [had it](https://github.com/huggingface/pytorch-image-models/pull/2236).
     """
 
-    # The hidden scores are still in the sum.
+    # The softmax divides by a sum over the visible keys alone.
     right = "weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)"
 
     # The softmax has divided by a sum over *all* keys, and the product comes too late.
@@ -126,12 +126,12 @@ class MaskAsZeros(Mistake):
     r"""
     ## Zeros instead of minus infinity
 
-    A score of zero is a score like any other, and its weight is $e^0$ before the division. Also
-    written [`mask * scores`](https://github.com/georg-wolflein/good-features/pull/1). GluonTS
+    A score of zero is a score like any other, and its weight is $e^0$ before the division. It is
+    also written [`mask * scores`](https://github.com/georg-wolflein/good-features/pull/1). GluonTS
     filled in [1e-9, not -1e9](https://github.com/awslabs/gluonts/pull/1401).
     """
 
-    # A score of zero hides nothing.
+    # $e^{-\infty} = 0$: a hidden key weighs nothing.
     right = "-math.inf"
 
     # $e^0 = 1$: a hidden key weighs as much as a visible one with a score of zero.

@@ -61,12 +61,13 @@ class NoResidual(Mistake):
 
     A part's result takes the place of what went in, and is not added to it, as in
     [BitNet](https://github.com/kyegomez/BitNet/issues/32), where the result was added to itself.
-    Four layers deep, the model hardly learns more than how often each character comes. It can't
-    learn [a single batch](../../../wrongline/training_tests.py#learns) by heart.
+    Four layers deep, the model hardly learns more than how often each character comes. In the test
+    of [a single batch](../../../wrongline/training_tests.py#learns) it doesn't learn that one by
+    heart.
     """
 
     of = RightLayer
-    # The sum is missing.
+    # What went in is kept, and the part's result added to it.
     right = "x = x + part(norm(x))"
 
     # Each part has to pass on all that the layers after it need.
@@ -92,7 +93,7 @@ class DropoutInEvaluation(Mistake):
     # Without dropout, there is nothing to leave on.
     dropout_prob = 0.1
 
-    # The function isn't told whether the model trains.
+    # The function is told whether the model trains.
     right = "self.dropout_prob, self.training)"
 
     # The third argument is true unless one says otherwise.
@@ -110,7 +111,7 @@ class TargetsNotShifted(Mistake):
     """
 
     of = RightTraining
-    # Inputs and targets are the same.
+    # The target of a character is the one after it.
     right = "return text[:, :-1], text[:, 1:]"
 
     # The answer stands in the input at the same place.
@@ -167,7 +168,7 @@ class GradientsKept(Mistake):
     """
 
     of = RightTraining
-    # Nothing clears them.
+    # The gradients of the step before go first.
     right = "self.optimizer.zero_grad()"
 
     # `backward` adds, so the gradients of all steps pile up.

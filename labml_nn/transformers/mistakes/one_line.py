@@ -39,7 +39,7 @@ class Mistake:
     # The module with the right line.
     of: type = RightAttention
 
-    # One line, as it stands there and as it was published.
+    # One line, as it stands there and as somebody got it wrong.
     right = ""
     wrong = ""
 
@@ -98,8 +98,8 @@ def example(
     ### Exercises
 
     ??? question "Why does `make` count the line and not just replace it?"
-        `replace` does nothing if the line isn't there. The exhibit would be right, and every test
-        of the museum would pass it.
+        `replace` does nothing if the line isn't there. The exhibit would be the right module, and
+        the museum would show its loss as that of a mistake.
 
     ??? question "What would `right = 'dim=-1'` do?"
         `dim=-1` stands in the attention twice: where a query without any key is found, and in the

@@ -88,8 +88,9 @@ class PairsMixed(Mistake):
     [transformers library](https://github.com/huggingface/transformers/issues/47328) and
     [candle](https://github.com/huggingface/candle/issues/3948).
 
-    Trained from nothing, the model makes do with it: see the losses above. With the weights of
-    another model, which expect the right pairs, it writes nonsense.
+    Trained from nothing, the model makes do with it: see the losses above. With weights that were
+    trained with the right pairs, it does not: the loss of a small model of ours went from 2.25 to
+    2.61.
     """
 
     of = RightRotary
