@@ -18,7 +18,7 @@ the text is made of, and every wave reaches from its beginning to its end.
 positions added.
 
 Chunks and waves are written anew here. [A gate](../../../wrongline/leak_gate.py) for pull requests
-tests with texts as long as the model allows.
+tests with texts as long as the model allows, up to 256 tokens.
 """
 
 import math
@@ -62,8 +62,8 @@ class Waves(nn.Module):
     r"""
     ## The whole text as waves
 
-    A filter in the frequencies costs less than attention, and is often written by a Fourier
-    transform. Cosines alone do it, too.
+    For long texts, a filter in the frequencies costs less than attention. It is often written by a
+    fast Fourier transform. Cosines show the leak as well.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -78,8 +78,9 @@ class Waves(nn.Module):
         # How much of each wave is in the text. This sum goes over all positions.
         spectrum = waves @ x
 
-        # The slow half of the waves is kept. A right filter would be a convolution of what came
-        # before, with as many zeros in front as there are positions.
+        # The slow half of the waves is kept. A right filter would be a convolution with what came
+        # before. By a Fourier transform, it takes as many zeros beside the text as there are
+        # positions: without them, the end of the text would wrap around to its beginning.
         spectrum[:, n // 2 :] = 0
         return x + waves.T @ spectrum / n
 

@@ -23,10 +23,9 @@ and the model is worthless.
 one](../../../results/mistakes.json#figures.losses)
 
 Half of the exhibits of this museum are this attention with [one line replaced](one_line.py), 19 of
-39. The others replace a line of the [model](right_model.py), of a training step or of a cache. The
+39. Most others replace a line of the [model](right_model.py), of a training step or of a cache. The
 batch comes first here, and not the sequence as [elsewhere on this site](../mha.py): nearly all
-published code in which we found mistakes is written so, and some of them can only be made in that
-layout.
+published code in which we found mistakes is written so.
 
 The page leaves out attention to another sequence, which [multi-head attention](../mha.py) has.
 """
@@ -131,8 +130,8 @@ def example(
     ### Exercises
 
     ??? question "Which lines would still give the right shape if you changed them?"
-        Nearly all of them: the scale, the mask, the axis of the softmax, even the two lines with
-        `transpose`. That is why this museum exists.
+        Nearly all of them: the scale, the mask, the axis of the softmax, even the two lines that
+        split and join the heads. That is why this museum exists.
 
     ??? question "Change the last token. Which outputs may move?"
         Only the last one. This one test finds every leaking mask of this museum.

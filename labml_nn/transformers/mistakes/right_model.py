@@ -22,8 +22,8 @@ prints.
 loss](../../../results/mistakes.json#figures.model)
 
 Unlike GPT-2, the model has a matrix of its own for the logits, where GPT-2 takes that of the
-tokens, and all its matrices start equally small. It is here to have a line replaced. To train a
-model, take the [real one](../basic/autoregressive_experiment.py) and its
+tokens, all its matrices start equally small, and its GELU is not approximated. It is here to have a
+line replaced. To train a model, take the [real one](../basic/autoregressive_experiment.py) and its
 [loop](../../training/loop.py).
 """
 
@@ -180,7 +180,8 @@ class RightTraining:
 
         # One bad batch must not spoil the steps after it. AdamW divides by the root of its mean
         # square, so that even a huge gradient moves each weight by about the learning rate. But it
-        # stays in that mean, and without clipping the next hundred steps are too short.
+        # stays in both means. Without clipping, the next ten steps and more still follow it, and
+        # the hundred after them are too short.
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
 
         # Move the weights, then the learning rate.

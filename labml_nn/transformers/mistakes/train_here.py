@@ -115,8 +115,10 @@ def in_its_place(mistake: type[Mistake]) -> type[Mistake]:
     With pairs that are mixed the printed loss is
     [2.308](../../../results/train_mistakes.json#tables.exhibits.PairsMixed.printed), and
     [2.249](../../../results/train_mistakes.json#tables.exhibits.RightRotary.printed) with the right
-    ones. These are single runs: seeds differ by nearly as much, as [the page about
-    positions](position_mistakes.py) tells. Weights that are left out can't be overlooked:
+    ones. These are single runs. Over three seeds, on [the page about
+    positions](position_mistakes.py), the difference is
+    [0.032](../../../results/rooms.json#tables.rooms.PairsMixed.change). Weights that are left out
+    can't be overlooked:
     [3.693](../../../results/train_mistakes.json#tables.exhibits.WeightsLeftOut.printed).
 
     [Positions, shared keys and steps in parts, right and
@@ -213,12 +215,12 @@ def example(steps: int = 3, seq_len: int = 7, batch_size: int = 5) -> Tensor:
         a model whose number of heads comes from a global, as long as the global has the right one.
 
     ??? question "Which exhibits fall *far* below the grey curve, and what do they have in common?"
-        Their printed loss is below 1.4. Each sees the next letter: a mask that hides too little, a
+        Their printed loss is below 1.4. Each sees its target: a mask that hides too little, a
         softmax over the queries, a view for a transpose, targets that are the inputs. (By less than
         0.1 others lie below it, too: a mask after the softmax, a strict one, no scale, a scale that
         multiplies.)
 
-    ??? question "How can the honest loss of a leaking model be *worse* than guessing evenly, 4.19?"
+    ??? question "How can the honest loss of a leaking model be *worse* than guessing evenly, 4.14?"
         It has learned to copy an answer, and is very sure of what it copies. In writing there is
         nothing yet at the place that it reads from. It reads elsewhere, and stays sure of what it
         finds there.

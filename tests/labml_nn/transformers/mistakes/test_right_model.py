@@ -109,6 +109,23 @@ def test_the_usual_rate_is_this_and_a_loss_gets_32_bits_of_products_with_16() ->
     assert logits.equal(logits.bfloat16().float())
 
 
+def test_a_huge_gradient_is_followed_for_ten_steps_and_shortens_a_hundred() -> None:
+    weight = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    training = RightTraining(model(), 1)
+    optimizer = torch.optim.Adam([weight], 1.0, training.optimizer.defaults["betas"])
+    moves = []
+    for step in range(250):
+        weight.grad = torch.full_like(weight, 100.0 if step == 100 else -1.0)
+        before = weight.item()
+        optimizer.step()
+        moves.append(weight.item() - before)
+    # Usual steps go up. The huge one goes down, as far as a usual one at most.
+    assert moves[99] == pytest.approx(1, abs=0.01)
+    assert -1 < moves[100] < -0.5
+    assert all(move < 0 for move in moves[101:111])
+    assert all(abs(move) < 0.5 for move in moves[111:210])
+
+
 def test_the_printed_loss_is_of_evaluation() -> None:
     made = RightModel(
         N_VOCAB, D_MODEL, N_LAYERS, MAX_LEN, lambda: RightAttention(HEADS, D_MODEL, 0.5)

@@ -1,6 +1,7 @@
 r"""The museum's mistakes as the browser trains them, each below its exhibit."""
 
 import json
+import math
 import re
 import tomllib
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from labml_nn.training.data import prepare
+from labml_nn.training.data import prepare, tiny_shakespeare
 from labml_nn.transformers.mistakes import train_here
 from labml_nn.transformers.mistakes.caches import KeysInTurns, RightGrouped
 from labml_nn.transformers.mistakes.experiment import MISTAKES, Sizes, train_mistake
@@ -43,6 +44,11 @@ def test_every_mistake_that_is_trained_has_a_button_below_it(repository: Path) -
     trained = (*MISTAKES, *later)
     expected = {(f"{one.__module__.replace('.', '/')}.py", one.__name__) for one in trained}
     assert below == expected
+
+
+def test_guessing_evenly_costs_what_the_page_says() -> None:
+    tokenizer, _, _ = prepare(tiny_shakespeare()[: train_here.CHARACTERS], 32)
+    assert f"than guessing evenly, {math.log(len(tokenizer)):.2f}?" in train_here.example.__doc__
 
 
 def test_it_is_the_training_of_the_experiment() -> None:
