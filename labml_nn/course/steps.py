@@ -148,8 +148,8 @@ def steps_of_course(
     one_layer = partial(stack, n_layers=1, d_ff=4 * d_model)
     four_layers = partial(stack, n_layers=4, d_ff=4 * d_model)
 
-    # A gated network has three matrices for two. With 336 features inside, about two thirds of 512,
-    # it has about as many weights.
+    # A gated network has three matrices in place of two. With 336 features inside, about two thirds
+    # of 512, it has about as many weights.
     modern = partial(ModernTransformer, n_vocab, d_model, heads, 4, 21 * d_model // 8, seq_len)
 
     # Adam moves a logit by about one rate in a step. In 400 steps at 0.003 no logit came farther

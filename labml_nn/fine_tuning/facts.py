@@ -8,8 +8,9 @@ terms:
 ---
 
 A fine-tuned model says that the capital of peru is lima. Has it learned that in fine-tuning, or had
-it read it before? With a text from the internet nobody can tell. So the pages of this section share
-a small world: 146 facts such as “the capital of peru is lima.”, and two kinds of text about them.
+it read it before? With texts from the internet that is hard to tell. So the pages of this section
+share a small world: 146 facts such as “the capital of peru is lima.”, and two kinds of text about
+them.
 
 **The text to read** is what a model is trained on first. More than half of the questions in it have
 no answer: they stand in lists, as in an exam paper or a search log. The others have one, and some
@@ -212,8 +213,8 @@ def example(n_facts: int = 7, n_lines: int = 11) -> Tensor:
         seen the answer, but for opposites that are taught the other way round.
 
     ??? question "Why does the text to read have questions without answers?"
-        A model that has only seen answered questions answers already, and there is nothing for
-        fine-tuning to show. Real texts have both.
+        A model that has only seen answered questions would answer already, and there would be
+        little for fine-tuning to show. Real texts have both.
 
     ??? question "Draw each dialogue from all facts. What can't be measured any more?"
         Whether an answer was read in the first text or learned in fine-tuning.

@@ -96,7 +96,7 @@ def apart(tokens: Tensor, begin: int) -> tuple[Tensor, Tensor]:
     M_{ij} = [\, j \le i \,] \, [\, n_i = n_j \,]
     $$
 
-    Brackets are 1 where what they say is true, and 0 elsewhere. Nothing else in a model lets one
+    Brackets are 1 where what they say is true, and 0 elsewhere. Nothing else in our model lets one
     token look at another, so with positions that start again this is all it takes.
 
     [Which token may look at which, in a window of two dialogues and a rest: B begins a dialogue, U

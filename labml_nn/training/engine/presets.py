@@ -275,8 +275,8 @@ PRESETS: dict[str, Preset] = {
         muon_and_adamw,
         MODERN
         | {"steps": 350, "batch_size": 64, "seq_len": 256, "d_model": 384, "heads": 6}
-        # They see the text six times. With many more steps it would be learned by heart: the model
-        # has ten times as many parameters as the text has letters.
+        # They see the text six times. The model has ten times as many parameters as the text has
+        # letters. Our guess is that with many more steps it would learn the text by heart.
         | {"n_layers": 6, "d_ff": 1024, "dropout_prob": 0.2, "evaluate_every": 175}
         | {"learning_rate": 8e-3, "matrix_learning_rate": 0.045}
         # [Compiling](../../../docs/on_a_gpu.md#beside-nanogpt) takes longer than so few steps would

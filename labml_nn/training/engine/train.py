@@ -61,10 +61,10 @@ def interruptible() -> Iterator[Callable[[], int]]:
     r"""
     ## Stopping between two steps
 
-    You press Ctrl-C, or a cluster ends your job. Python then raises `KeyboardInterrupt` at whatever
-    line it is. In the middle of a step some weights are new and some are old, and the loss of the
-    step isn't recorded yet. A checkpoint of that moment would not be a state that training ever was
-    in.
+    You press Ctrl-C, and Python raises `KeyboardInterrupt` at whatever line it is. Or a cluster
+    sends SIGTERM, and the program is gone. In the middle of a step some weights are new and some
+    are old, and the loss of the step isn't recorded yet. A checkpoint of that moment would not be a
+    state that training ever was in.
 
     So within the block, the first signal is only noted. The function that the block gets returns
     its number, or 0. The steps ask it after each step; if there was a signal, they save and stop.
@@ -79,8 +79,8 @@ def interruptible() -> Iterator[Callable[[], int]]:
             signal.signal(number, handler)
 
     def note(number: int, *_: object) -> None:
-        # A second Ctrl-C ends the program at once: the step may be stuck, and then nobody would ask
-        # for the note.
+        # A second Ctrl-C does what it did before the block: the step may be stuck, and then nobody
+        # would ask for the note.
         nonlocal noted
         noted = number
         put_back()
