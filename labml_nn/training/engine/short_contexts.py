@@ -46,8 +46,8 @@ def causal_attention(
         return F.scaled_dot_product_attention(q, k, v, None, dropout_prob, True, scale=scale)
 
     # All scores at once, `[batch_size, heads, seq_len, seq_len]`, in 32 bits, as in the kernel: of
-    # a score of 5, 16 bits keep steps of 0.03. The query is scaled, not the scores: it has fewer
-    # numbers.
+    # a score of 5, 16 bits keep steps of 0.03. The query is scaled, not the scores: where the
+    # sequence is longer than $d_k$, it has fewer numbers.
     with torch.autocast("cpu", enabled=False):
         scores = (q.float() * (scale or 1 / math.sqrt(d_k))) @ k.float().mT
 
@@ -120,7 +120,7 @@ def example(
         CPUs.
 
     ??? question "Twice the context: how many more scores do the products write, and the kernel?"
-        The products four times as many. The kernel keeps one block of them, whatever the length.
+        The products four times as many. The kernel keeps a block of them, of a bounded size.
 
     ??? question "What happens to a mask for padding that is passed to `CausalAttention`?"
         It is ignored: the future is hidden and nothing else. The models are trained on windows of a
