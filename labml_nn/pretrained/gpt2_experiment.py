@@ -6,7 +6,7 @@ know: byte_level.py
 ---
 
 Is every detail of [our GPT-2](gpt2.py) right? With random weights, another program gives the same
-numbers. With the real weights you can read it: the text makes sense, or it doesn't. Take a small
+numbers. With the real weights you can also read what it writes, and measure its loss. Take a small
 GPT-2 of letters, and exchange the matrices of queries and keys. All shapes are right, and for the
 same input, query 3 and key 1 now get the score of query 1 and key 3. The loss goes from
 [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss) to

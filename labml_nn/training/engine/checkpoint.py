@@ -108,7 +108,7 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
         made = optimizer.param_groups
         state_dict.set_optimizer_state_dict(trainer.model, optimizer, one, options=whole)
 
-        # PyTorch may lose the settings of a group that has no weights, as that of the vectors in a
+        # PyTorch 2.4 loses the settings of a group that has no weights, as that of the vectors in a
         # model of matrices; then the group keeps those it was made with.
         groups = zip(made, optimizer.param_groups, strict=True)
         optimizer.param_groups = [before | loaded for before, loaded in groups]

@@ -280,7 +280,9 @@ PRESETS: dict[str, Preset] = {
         | {"n_layers": 6, "d_ff": 1024, "dropout_prob": 0.2, "evaluate_every": 175}
         | {"learning_rate": 8e-3, "matrix_learning_rate": 0.045}
         # [Compiling](../../../docs/on_a_gpu.md#beside-nanogpt) takes longer than so few steps would
-        # save. Recording takes as long as ten.
+        # save. With recorded kernels a step took
+        # [18](../../../results/gpu.json#values.steps.graph.step) ms in place of
+        # [48](../../../results/gpu.json#values.steps.plain.step).
         | {"compile": False, "cuda_graph": True},
     ),
     # One part of the classic transformer exchanged, for comparison.
