@@ -45,13 +45,14 @@ logits       a score for each token that may come next
 * [Multi-head attention](mha.py): the same for many heads at once, with the mask that hides the
   future. What happens when a mask hides nothing is in the [museum](mistakes/masks.py).
 * [The feed-forward network](feed_forward.py) works on what attention has gathered.
-* [Layer normalisation](layer_norm.py) gives all tokens one mean and one size before
-  they read them.
-* [The transformer layer](models.py) adds both to a stream, and normalises what they read.
+* [Layer normalisation](layer_norm.py) gives the vectors of all tokens one mean and one size.
+* [The transformer layer](models.py) adds what attention and network compute to a stream, and
+  normalises what they read.
 
 **A model that writes**
 
-* [The autoregressive model](basic/autoregressive_model.py) is all of that together, in 50 lines.
+* [The autoregressive model](basic/autoregressive_model.py) is all of that together, in about 50
+  lines.
 * [A transformer learns to write](basic/autoregressive_experiment.py): train it, and read what it
   writes.
 * [One part exchanged](basic/comparison_experiment.py): train the model twice, once with another

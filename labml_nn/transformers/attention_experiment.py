@@ -12,8 +12,8 @@ weights.
 
 Nothing is trained. So that there is something to see, equal words have equal vectors, and queries
 are made as keys are: a word then asks for itself. The score of “to” with “to” is large and
-positive, those of “to” with other words are near zero. A trained model asks for more useful things,
-by the same lines.
+positive, those of “to” with other words are smaller, above or below zero. A trained model asks for
+more useful things, by the same lines.
 
 What fails without the mask? The first “to” sees the second one, four words before it is written.
 """
@@ -50,7 +50,7 @@ def that_asks_for_itself(heads: int, d_model: int) -> MultiHeadAttention:
     attention = MultiHeadAttention(heads, d_model, dropout_prob=0.0, bias=False)
 
     # Queries are made as keys are. The product of a vector with itself is its squared length, and
-    # with another random one it is about zero.
+    # with another random one it is smaller, zero on average.
     attention.key.load_state_dict(attention.query.state_dict())
     return attention
 

@@ -116,7 +116,8 @@ def example(d_in: int = 3, d_out: int = 5) -> tuple[list[Tensor], ...]:
 
     ??? question "In the first step, by how much does each parameter move?"
         By the full rate, up or down: the mean is the gradient, and the root of the square is its
-        absolute value. (If the gradient is 0, it stays where it is.)
+        absolute value. (If the gradient is 0, it stays where it is, and if it is as small as `eps`,
+        it moves less.)
 
     ??? question "Why is the fused kernel faster than the lists, with the same arithmetic?"
         - [ ] Python makes fewer calls.
@@ -128,9 +129,9 @@ def example(d_in: int = 3, d_out: int = 5) -> tuple[list[Tensor], ...]:
         - [ ] It leaves out the division by the root.
             - All three make the same step, up to rounding.
 
-    ??? question "A model with ten times as wide layers: does the loop cost as much of a step?"
-        Less. The number of calls is the same, and everything that is computed in them, as in the
-        rest of the step, takes a hundred times as long.
+    ??? question "With layers ten times as wide, what part of the loop's time is starting calls?"
+        Hardly any. The number of calls is the same, and there is nearly a hundred times as much to
+        compute in them.
     """
     # A matrix and a vector, as of one linear layer. The gradients are random: only the step is
     # compared.

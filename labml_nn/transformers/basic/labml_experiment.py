@@ -54,7 +54,7 @@ class Configs(TrainingLoopConfigs):
     # The loop: its steps, and after how many steps numbers are written and a line is ended.
     loop_count: int = 2000
 
-    # The loss of every step would fill the screen.
+    # A line for every step would fill the screen.
     log_write_interval: int = 10
     log_new_line_interval: int = 200
 
@@ -147,7 +147,8 @@ class Configs(TrainingLoopConfigs):
         clip_gradients(self.model)
         self.optimizer.step()
 
-        # The loss is written with the next numbers, as a mean over the steps between.
+        # With the next numbers, the screen shows the mean over the steps between. The file gets the
+        # loss of each step.
         tracker.add("loss.train", loss.item())
         self.accuracy(logits.detach(), targets)
 
@@ -199,7 +200,8 @@ def sgd_optimizer(c: Configs) -> torch.optim.Optimizer:
 
     The other option: `run(folder, {"optimizer": "sgd_optimizer", "highest_rate": 0.3})`.
     """
-    # Without a memory of gradients, it needs a higher rate.
+    # AdamW divides each gradient by its usual size, and plain descent doesn't. Gradients are small
+    # here, so it needs a higher rate.
     return torch.optim.SGD(c.model.parameters(), c.highest_rate)
 
 

@@ -73,9 +73,10 @@ def alibi(heads: int) -> ScoreFunction:
     ## ALiBi
 
     The further back the key, the lower the score, with another slope in each of the `heads`
-    ([Press et al. 2021](https://arxiv.org/abs/2108.12409)). Here their number is a power of
-    two; for others there is [another rule](../positions/alibi.py#slopes). It needs the causal mask,
-    since a later key would get a *higher* score. No positions are added to tokens then.
+    ([Press et al. 2021](https://arxiv.org/abs/2108.12409)). These slopes are the paper's if the
+    number of heads is a power of two; for other numbers there is [another
+    rule](../positions/alibi.py#slopes). It needs the causal mask, since a later key would get a
+    *higher* score. No positions are added to tokens then.
     """
 
     def score_mod(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
@@ -174,8 +175,9 @@ def example(
         “lambda score, b, h, i, j: score - (h % 2 == 0) * (i - j)”.
 
     ??? question "Can a score function do what a mask function does? Why are there two?"
-        It can return the smallest score. But a kernel that knows the mask function needn't compute
-        what it hides.
+        It can return the smallest score, as long as each query sees some key. (One that sees none
+        would get the mean of all values, not zero.) And a kernel that knows the mask function
+        needn't compute what it hides.
 
     ??? question "A soft cap of 50 and a score of 100: what comes out?"
         50 · tanh(2) = 48.2.
@@ -185,6 +187,7 @@ def example(
     key, value = torch.randn(2, batch_size, heads, seq_len_k, d_k)
 
     # Two variants without a class: ALiBi under a causal mask, and a window with capped scores.
+    # (Five heads are no power of two; they are here for the shapes.)
     far, weights = attend(query, key, value, alibi(heads), causal)
     near, _ = attend(query, key, value, soft_cap(2.0), sliding_window(3))
     return far, weights, near

@@ -16,10 +16,11 @@ success.
 check_attention(MyAttention(24, 3), heads=3, d_model=24)
 ```
 
-**In:** a causal self-attention. **Out:** nothing, or a sentence with the mistake's name. How your
-weights are found is on a [page of its own](../../../wrongline/comparison.py), as are the [mistakes
-that are tried](../../../wrongline/suspects.py) and [the
-call](../../../wrongline/attention_tests.py).
+**In:** a causal self-attention. **Out:** nothing, or a sentence with the mistake's name. Nothing is
+no proof: a mistake that isn't among the known ones, such as an output that is twice as large,
+passes if no [property](../../../wrongline/properties.py) shows it. How your weights are found is on
+a [page of its own](../../../wrongline/comparison.py), as are the [mistakes that are
+tried](../../../wrongline/suspects.py) and [the call](../../../wrongline/attention_tests.py).
 """
 
 import torch
@@ -47,7 +48,10 @@ def example(heads: int = 2, d_k: int = 5) -> tuple[dict[str, str], dict[str, str
         Yes. The numbers are compared with those of fresh weights, before anything is trained.
 
     ??? question "Your attention divides by the width on purpose. What now?"
-        Nothing here says that it trains worse. It says that it isn't the formula, which you know.
+        The test says that it isn't the formula, which you know. It doesn't say that it trains
+        worse. In the museum it does, a little:
+        [2.194](../../../results/mistakes.json#tables.mistakes.ScaledByModelWidth.printed) and not
+        [2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed).
     """
     torch.manual_seed(1)
     right = RightAttention(heads, heads * d_k)

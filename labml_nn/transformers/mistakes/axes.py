@@ -78,9 +78,12 @@ class ViewForSplit(Mistake):
     called a head is a stretch of positions, and what is called a position is a piece of one. The
     causal mask then hides the wrong things.
 
-    Somebody who trained nanoGPT's small model [reported a loss of
-    1.2164](https://github.com/karpathy/nanoGPT/issues/234), where others get 1.47. Nobody found out
-    why. A line like this one is how such a number can come about.
+    Such a low loss looks like a success, until the model writes: it predicts from prefixes hardly
+    better than guessing,
+    [4.089](../../../results/mistakes.json#tables.mistakes.ViewForSplit.honest). Somebody who
+    trained nanoGPT's small model [reported a loss of
+    1.2164](https://github.com/karpathy/nanoGPT/issues/234), where others get 1.47, and nobody found
+    out why. That model wrote English words, which speaks against a line like this one.
     """
 
     # The same shape from another cut.

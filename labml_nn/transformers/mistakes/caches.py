@@ -70,7 +70,7 @@ class RightCache(RightRotary):
             values.append(value)
             key, value = torch.cat(keys, dim=2), torch.cat(values, dim=2)
 
-            # The new positions are the last ones: a piece of the lower right corner.
+            # The new positions are the last ones, so these are the last rows of the causal mask.
             seen = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool)
             mask = seen.tril(offset)
 
@@ -107,8 +107,8 @@ class OffsetJumps(Mistake):
     r"""
     ## An offset that jumps with the prompt
 
-    The offset grows by the length of the prompt in each call, not by the length of the part. After
-    a prompt of one token there is no difference. It was in
+    The offset grows by the length of the prompt in each call, not by the length of the part. If all
+    parts have one token, there is no difference. It was in
     [tiny-llm](https://github.com/skyzh/tiny-llm/issues/46), a course on serving models.
 
     It can't be trained here: training reads each text as a whole.
@@ -182,10 +182,10 @@ class KeysInTurns(Mistake):
     ## `repeat` for `repeat_interleave`
 
     Keys 0, 1, 0, 1 in place of 0, 0, 1, 1. Trained so, a model is as good as any, since nobody says
-    which heads belong together. With the weights of another model every second head gets a key that
-    isn't its own. The [ONNX operator](https://github.com/onnx/onnx/pull/7274) for attention was
-    defined so, and [hypercloning](https://github.com/apple/ml-hypercloning/issues/1) cloned heads
-    so.
+    which heads belong together. With the weights of another model, two of these four heads get a
+    key that isn't their own; of eight heads it would be six. The [ONNX
+    operator](https://github.com/onnx/onnx/pull/7274) for attention was defined so, and
+    [hypercloning](https://github.com/apple/ml-hypercloning/issues/1) cloned heads so.
     """
 
     of = RightGrouped

@@ -8,8 +8,8 @@ Each mistake takes its line's place in the [right model](right_model.py), and is
 four layers, four heads, a width of 128, a context of 64 characters, 600 steps, which take a minute
 or two on one core. Then there are two losses:
 
-* The **printed** one is what a training would report: teacher-forced, over all of the validation
-  text, with whatever is wrong.
+* The **printed** one is what a training would report: teacher-forced, over all whole windows of
+  the validation text, with whatever is wrong.
 * The **honest** one is [from prefixes alone](../../training/leaks.py), as the model is used.
 
 [The printed loss of each exhibit, beside the right
@@ -192,9 +192,9 @@ def example(
 
     ### Measured here
 
-    There are [22](../../../results/mistakes.json#values.mistakes) mistakes. Other seeds bring the
-    right model to between [2.103](../../../results/mistakes.json#values.seeds.lowest) and
-    [2.117](../../../results/mistakes.json#values.seeds.highest).
+    There are [22](../../../results/mistakes.json#values.mistakes) mistakes. With other seeds, the
+    right model gets down to [2.103](../../../results/mistakes.json#values.seeds.lowest); with this
+    one it has [2.117](../../../results/mistakes.json#values.seeds.highest), the highest of three.
     """
     # Three steps are enough to see that the two losses differ.
     sizes = Sizes(heads * d_k, heads, 2, seq_len, batch_size, n_steps=3, n_places=2)
