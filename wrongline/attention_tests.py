@@ -8,8 +8,9 @@ summary: One call that finds the usual mistakes in your own attention, and names
 check_attention(MyAttention(24, 3), heads=3, d_model=24)
 ```
 
-**In:** a causal self-attention. **Out:** nothing, if all is right; else an `AssertionError` that
-names the mistake, or two at once. With other weights than the four matrices, only properties are
+**In:** a causal self-attention. **Out:** nothing, if nothing wrong is found; else an
+`AssertionError` that names the mistake, or two at once. A mistake that isn't among the known ones
+passes if no property shows it. With other weights than the four matrices, only properties are
 tested: a wrong scale passes then. It passes the attention of nanoGPT and of PyTorch. It is for you
 if your loss looks *too* good, or not good enough: with a wrong view the printed loss is
 [1.199](../results/mistakes.json#tables.mistakes.ViewForSplit.printed), and the model writes

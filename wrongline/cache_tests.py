@@ -8,7 +8,7 @@ With a [cache](../labml_nn/transformers/kv_cache.py), a model reads the prompt i
 new token in another. Nothing of that is tried in training, so a model with a perfect loss can write
 nonsense. These tests read one text in three ways: token by token, a prompt and then token by token,
 and a prompt and then several tokens at once. What is said must be what the model says about the
-same text without a cache. Which of the three ways fails tells [the
+same text without a cache. Which of the three ways fail, and from which position on, tells [the
 mistake](../labml_nn/transformers/mistakes/caches.py).
 
 **In:** [what is tested](whole.py#Whole). **Out:** a sentence that says what is wrong, or nothing.

@@ -39,8 +39,8 @@ from torch import Tensor, nn
 
 from labml_nn.training.data import fixed_windows
 
-# In nats. Rounding in `float32` makes a hundred times less, and the leaks of our museum make a
-# hundred times more. In `bfloat16`, rounding alone can make more: measure in `float32`.
+# In nats. Rounding in `float32` makes less than a hundredth of it, leaks of our museum a hundred
+# times more. In `bfloat16`, rounding alone can make more: measure in `float32`.
 TOLERANCE = 1e-3
 
 

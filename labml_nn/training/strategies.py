@@ -168,7 +168,8 @@ def example(batch_size: int = 3, n_vocab: int = 7) -> Tensor:
     ### Exercises
 
     ??? question "Which `top_k`, `top_p` and `min_p` are greedy decoding?"
-        1, anything above 0 that is at most the greatest probability, and 1.
+        1, anything above 0 that is at most the greatest probability, and 1. (If two tokens are
+        likeliest, a min-p of 1 keeps both.)
 
     ??? question "Which of the three filters doesn't change a uniform distribution?"
         Min-p: every probability equals the greatest. Of 66 tokens, top-k with $k = 5$ keeps 5, and

@@ -41,8 +41,8 @@ def between_products(x: Tensor, bias: Tensor, stream: Tensor) -> Tensor:
     The small operations around a feed-forward network, put in a row. (In a model a matrix product
     stands between GELU and the sum, and the sum is kept, too, for the next residual connection.)
     Eagerly these are four calls. Compiled on a CPU they are one, with three loops over the features
-    of each token: for the mean, for the variance and for the result. All three read the inputs
-    again, and compute GELU again.
+    of each token: for the mean, for the variance and for the result. Each of the three reads the
+    inputs, and computes GELU.
 
     [These operations alone, for batches of different
     sizes](../../../results/fast_parts.json#figures.small_operations)

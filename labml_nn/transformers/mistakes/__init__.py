@@ -23,7 +23,7 @@ measured at [24](../../../results/mistakes.json#values.sizes.n_places) places of
 happen to be a little easier.)
 
 **[Test your own model](language_model.py)** with one call, or [your
-attention](attention_tests.py) with another that names the mistake. Both are of a
+attention](attention_tests.py) with another that names a known mistake. Both are of a
 [package](../../../wrongline/__init__.py) that needs PyTorch and nothing else. Or [paste
 it](../../../wrongline/pasted.py): it is tested in your browser.
 

@@ -4,7 +4,7 @@ title: "Mistakes: Caches and Shared Keys"
 summary: Three wrong lines that no training runs, and one that trains as well as the right one.
 ---
 
-A cache is used when a model writes, and never when it is trained. So with a mistake in it all
+A cache is used when a model writes, and not when it is trained. So with a mistake in it all
 losses are right, and the model writes nonsense: from the second token on, or after a long prompt,
 or in the middle of a chat. Take a prompt of five tokens, at positions 0 to 4. The new tokens are at
 5, 6 and 7. An offset that grows by the prompt each time puts them at 5, 10 and 15. A shortcut for
@@ -22,9 +22,9 @@ differ by more.
 [Printed and honest loss; the line is the right model](../../../results/rooms.json#figures.grouped)
 
 To find the first three, [read one text in three ways](../../../wrongline/cache_tests.py): what a
-model says with the cache must be what it says without. Which of the three ways fail tells the
-mistake. The fourth shows when the output is [compared](../../../wrongline/suspects.py) with that of
-the right attention.
+model says with the cache must be what it says without. Which of the three ways fail, and from which
+position on, tells the mistake. The fourth shows when the output is
+[compared](../../../wrongline/suspects.py) with that of the right attention.
 """
 
 import torch
