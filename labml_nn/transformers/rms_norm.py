@@ -141,8 +141,8 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
 
     ??? question "Layer normalisation also subtracts the mean. Why can RMSNorm leave that out?"
         - [ ] The mean of the features is zero anyway.
-            - Nearly, in the small transformer that we looked at, but nothing makes it zero: the
-              features 1, 2, 3 and 4 have a mean of 2.5, and RMSNorm leaves one.
+            - It can be small, but nothing makes it zero: the features 1, 2, 3 and 4 have a mean of
+              2.5, and RMSNorm leaves one of 0.91.
         - [ ] The gain learns to subtract it.
             - A gain multiplies. It can't subtract.
         - [ ] Dividing by the root mean square removes it.

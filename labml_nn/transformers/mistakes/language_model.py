@@ -59,7 +59,7 @@ def sees_later(model: Callable[[Tensor], Tensor], tokens: Tensor, place: int) ->
     """
     logits = model(tokens)
 
-    # Any other token will do. The remainder keeps it in the vocabulary.
+    # Any other token will do in most models. The remainder keeps it in the vocabulary.
     changed = tokens.clone()
     changed[:, place] = (changed[:, place] + 1) % logits.shape[-1]
 

@@ -27,7 +27,7 @@ grow](../../../results/model_drawings.json#figures.scores)
 
 **In:** the residual stream (a vector for each token, to which every layer adds), `[seq_len,
 batch_size, d_model]`, and, after the first layer, the first layer's values. **Out:** what is added
-to the stream, and this layer's values.
+to the stream, and the values that this layer used.
 """
 
 import math

@@ -58,8 +58,8 @@ class RotaryAttention(MultiHeadAttention):
         rotary: RotaryPositions,
     ) -> None:
         r"""
-        * `rotary` rotates heads of width `d_model / heads`. All layers can share it, because
-          nothing in it is learned
+        * `rotary` rotates heads of width `d_model / heads`. All layers can share it: a position has
+          the same angles in each
 
         The other arguments are those of [attention](../mha.py#MultiHeadAttention).
         """

@@ -15,10 +15,10 @@ What matters about two tokens is rarely where they stand, and often how far apar
 adjective stands one before its noun, at position 3 and at position 300. So each *distance* gets a
 learned vector that is added to the key.
 
-Take the query $(1, 2)$ of a noun, and two words before it that have the same key, $(1, 0)$. Both
-scores are 1, and the query can't tell the words apart. With the vector $(0, 1)$ for distance 1 and
-$(0, -1)$ for distance 2, the scores are $1 + 2 = 3$ and $1 - 2 = -1$: the nearer word wins, and it
-does so anywhere in the text.
+Take the query $(1, 2)$ of a noun, and two words before it that have the same key, $(1, 0)$. Its
+products with them are 1 and 1, and the query can't tell the words apart. With the vector $(0, 1)$
+for distance 1 and $(0, -1)$ for distance 2, they are $1 + 2 = 3$ and $1 - 2 = -1$: the nearer word
+wins, and it does so anywhere in the text.
 
 $$
 S_{ij} = \frac{q_i \cdot (k_j + a_{i-j})}{\sqrt{d_k}}

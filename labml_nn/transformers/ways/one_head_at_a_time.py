@@ -116,10 +116,11 @@ class Head(nn.Module):
     r"""
     ## One head
 
-    Where do queries, keys and values come from? Each is a linear map of the word's vector, with
-    weights that are learned. Think of people in a room, each with a question, a name tag and
-    something to say. You hold your question against every name tag, and the better a tag fits, the
-    more closely you listen. Question, tag and what is said are three different things.
+    Where do queries, keys and values come from? Each is made from the word's vector by a linear
+    layer of its own, with weights that are learned. Think of people in a room, each with a
+    question, a name tag and something to say. You hold your question against every name tag, and
+    the better a tag fits, the more closely you listen. Question, tag and what is said are three
+    different things.
     """
 
     def __init__(self, d_model: int, d_k: int) -> None:
@@ -209,7 +210,7 @@ def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2)
         - [ ] The scores could never be negative.
             - They could: two vectors that point in opposite directions have a negative product.
         - [ ] More weights always learn more.
-            - More weights can help, but anywhere. This is about what these two are for.
+            - More weights can help wherever they are. This is about what these two are for.
 
     ??? question "The query of *sat* is 0 0 0 0. What are the weights and the answer?"
         All scores are 0, so each weight is 1/3, and the answer is the plain average of the values:

@@ -171,11 +171,11 @@ def example(
 
     * With short sequences the number of calls decides, and one head at a time has the most.
     * With longer sequences, sequence first falls behind. A product leaves the scores of one query
-      side by side in memory, and `masked_fill` copies them into the order of their axes, with
-      sequences and heads innermost. The next product needs them side by side again, and so does
-      each product of the backward pass: more copies. If the scores stay as the product leaves them,
-      this way takes hardly longer than batch first. (A softmax along another axis than the last is
-      slower, too, but that is a small part of the difference.)
+      side by side in memory. `masked_fill` writes its result in the order of the axes, with
+      sequences and heads innermost, and so does a softmax along another axis than the last. The
+      next product needs the weights side by side again, and so does each product of the backward
+      pass: more copies. If both leave them side by side, this way takes hardly longer than batch
+      first; if only one of the two does, most of the difference remains.
     * Memory grows with the square of the length in all four, because each writes out its scores.
       From 1,024 positions on one head at a time needs about half, or less. The backward pass needs
       the weights of all heads, but other intermediate results are those of one head.

@@ -69,3 +69,14 @@ def test_the_mask_copies_the_scores_of_sequence_first_into_another_order() -> No
     scores = ways()["sequence first"].get_scores(query, query)
     assert scores.stride(1) == 1
     assert scores.masked_fill(scores > 0, 0.0).stride() == (7 * HEADS, HEADS, HEADS, 1)
+
+
+def test_only_the_product_leaves_the_scores_of_a_query_side_by_side() -> None:
+    query, key = torch.randn(2, 7, 3, 5, 2)
+    scores = torch.einsum("ibhd,jbhd->ijbh", query, key)
+    hidden = torch.ones(7, 7, dtype=torch.bool).triu(1)[..., None, None]
+    assert scores.stride(1) == 1
+    assert scores.masked_fill(hidden, 0).is_contiguous()
+    assert scores.softmax(dim=1).is_contiguous()
+    # Along the last axis it leaves them.
+    assert scores.permute(2, 3, 0, 1).softmax(dim=-1).stride(-1) == 1
