@@ -124,9 +124,9 @@ class TargetsShiftedTwice(Mistake):
 
     The data is shifted, and the loss shifts it once more: the model learns to predict the character
     after next. The transformers library shifts inside its models, which many of its users [don't
-    expect](https://github.com/huggingface/transformers/issues/32944), and one of its own models
-    [did it twice](https://github.com/huggingface/transformers/issues/47394), from version 4.49 to
-    the summer of 2026.
+    expect](https://github.com/huggingface/transformers/issues/32944). Several of its own models did
+    it twice, [one of them](https://github.com/huggingface/transformers/issues/47394) from version
+    4.49 to the summer of 2026.
 
     The batch is right, and so is the model. But the printed loss is not [the honest
     one](../../../wrongline/training_tests.py#honest).

@@ -71,7 +71,7 @@ class Waves(nn.Module):
         `x` and the result are `[batch_size, seq_len, d_model]`.
         """
         n = x.shape[1]
-        # A row for each wave. It has a value at every position, the last one included.
+        # A row for each wave, which runs over all positions, the last one included.
         places = torch.arange(n) + 0.5
         waves = torch.cos(torch.arange(n)[:, None] * places * math.pi / n)
 
@@ -79,8 +79,8 @@ class Waves(nn.Module):
         spectrum = waves @ x
 
         # The slow half of the waves is kept. A right filter would be a convolution with what came
-        # before. By a Fourier transform, it takes as many zeros beside the text as there are
-        # positions: without them, the end of the text would wrap around to its beginning.
+        # before. If a Fourier transform computes it, and it is as long as the text, as many zeros
+        # have to stand beside the text: else the text's end would wrap around to its beginning.
         spectrum[:, n // 2 :] = 0
         return x + waves.T @ spectrum / n
 
