@@ -113,7 +113,7 @@ class ScaledUp(Mistake):
     ## Multiplied instead of divided
 
     Scores come out $d_k$ times too large. Our weights start so small that the softmax is soft all
-    the same: the largest weight of a query is 0.2 or less on average. But the scores grow fast, and
+    the same: the largest weight of a query is about 0.2 on average. But the scores grow fast, and
     after a hundred steps of training it is 0.9. A
     [Perceiver](https://github.com/esceptico/perceiver-io/issues/9) divided by a factor that was
     inverted already.
