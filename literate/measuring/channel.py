@@ -5,13 +5,18 @@ summary: How a child process that runs pages talks to its parent, and how much m
 ---
 
 The processes that run the code of pages, to [measure](measured_run.py) it or to
-[judge](../takeaway/judging_run.py) it, get one request on each line, and answer with one line.
+[judge](../takeaway/judging_run.py) it, get one request on each line, with the seconds that it may
+take, and answer with one line.
 """
 
+import json
+import math
 import os
 import resource
+import time
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TextIO
+from typing import Any, TextIO
 
 MEMORY_LIMIT = 8 * 2**30
 
@@ -25,6 +30,32 @@ def limit_memory() -> None:
     with suppress(ValueError, OSError):
         _, most = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, most))
+
+
+def limit_time(seconds: float) -> None:
+    r"""
+    ## So much more time of the processor
+
+    On a busy machine a page waits, and that isn't its fault. Where the system has such limits, it
+    ends the process with SIGXCPU when the time is used up, and writes no picture of its memory.
+    """
+    limit = math.ceil(time.process_time() + seconds)
+    with suppress(ValueError, OSError):
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, most))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def asked(requests: TextIO) -> Iterator[Any]:
+    r"""
+    ## Each request
+
+    Before it is answered, the [time](#limit_time) that it may take is set.
+    """
+    for line in requests:
+        seconds, request = json.loads(line)
+        limit_time(seconds)
+        yield request
 
 
 def open_channel() -> tuple[TextIO, TextIO]:

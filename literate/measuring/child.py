@@ -27,6 +27,10 @@ PACKAGES = str(Path(__file__).parents[2])
 # For PyTorch to be imported for the first time on a slow disk.
 START_SECONDS = 300.0
 
+# So many times longer than it may compute, a page may also wait: for a processor that is busy with
+# something else, and not for ever.
+PATIENCE = 5
+
 # So that what is measured doesn't depend on the machine: no accelerator, and sets in the same order
 # every time. One thread, because on a busy machine threads wait for each other, and long.
 ENVIRONMENT = {"CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
@@ -89,15 +93,16 @@ class Child:
         r"""
         ### Ask
 
-        Raises [Died](#Died) if there is no answer after so many seconds, or if the process ends
-        instead of answering. After that it has to be started again.
+        Raises [Died](#Died) if the answer takes more than so many `seconds` of CPU time, if
+        there is none after [several times](#PATIENCE) as many, or if the process ends instead of
+        answering. After that it has to be started again.
         """
         assert self.process is not None and self.process.stdin is not None
         # To a process that has ended nothing can be sent, and it gives no answer.
         with contextlib.suppress(OSError):
-            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.write(json.dumps([seconds, request]) + "\n")
             self.process.stdin.flush()
-        return self._answer(seconds)
+        return self._answer(PATIENCE * seconds, f"takes more than {seconds:g} s of CPU time")
 
     def stop(self) -> None:
         r"""
@@ -117,7 +122,7 @@ class Child:
                 process.stdin.close()
             process.stdout.close()
 
-    def _answer(self, seconds: float) -> dict[str, Any]:
+    def _answer(self, seconds: float, computes_too_long: str = "") -> dict[str, Any]:
         process = self.process
         assert process is not None and process.stdout is not None
         in_time, _, _ = select.select([process.stdout], [], [], seconds)
@@ -129,5 +134,7 @@ class Child:
         if not in_time:
             raise Died(f"takes longer than {seconds:g} s")
         status = process.returncode
+        if status == -signal.SIGXCPU and computes_too_long:
+            raise Died(computes_too_long)
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
         raise Died(f"ends the process with {how}")

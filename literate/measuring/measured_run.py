@@ -29,7 +29,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from literate.measuring.channel import limit_memory, open_channel
+from literate.measuring.channel import asked, limit_memory, open_channel
 from page_runner.calls import NOWHERE, Moment
 from page_runner.recording import Recording
 from page_runner.values import tensors_in
@@ -280,7 +280,7 @@ def main(root: str) -> None:
     sys.dont_write_bytecode = True
     outside, folder = [*sys.path], root
     print("{}", file=answers, flush=True)
-    for request in map(json.loads, requests):
+    for request in asked(requests):
         forget_modules(folder)
         # The packages of one project may lie in several folders.
         folder = request["folder"]

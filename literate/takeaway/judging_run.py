@@ -13,7 +13,7 @@ its editor is told. The answer is what a reader with that text is
 import json
 import sys
 
-from literate.measuring.channel import limit_memory, open_channel
+from literate.measuring.channel import asked, limit_memory, open_channel
 from page_runner.edit.running import Program
 
 
@@ -28,8 +28,7 @@ def main() -> None:
     outside = [*sys.path]
     print("{}", file=answers, flush=True)
     programs: dict[tuple[str, str], Program] = {}
-    for line in requests:
-        folder, path, text, exercise = json.loads(line)
+    for folder, path, text, exercise in asked(requests):
         sys.path[:] = [folder, *outside]
         # The packages of a page are imported anew for each text.
         package = path.partition("/")[0].removesuffix(".py")

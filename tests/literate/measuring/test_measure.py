@@ -482,7 +482,20 @@ def test_errors_have_their_place_and_one_sentence_and_don_t_take_other_pages_alo
     assert [path.name for path in (tmp_path / "store").iterdir()] == ["z_fine.json"]
 
 
-def test_a_page_that_takes_too_long_is_ended_with_the_processes_that_it_started(
+def test_only_time_in_which_a_page_computes_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "PATIENCE", 300)
+    pages = {
+        "computes.py": "def example(n=3):\n    while True: pass\n",
+        "waits.py": "import time\ndef example(n=3): time.sleep(1.2 if n == 3 else 0)\n",
+    }
+    assert problems_of(sources_of(tmp_path, pages), tmp_path, seconds=1) == [
+        "computes.py:1: running the page takes more than 1 s of CPU time."
+    ]
+
+
+def test_a_page_that_waits_too_long_is_ended_with_the_processes_that_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -496,7 +509,7 @@ def test_a_page_that_takes_too_long_is_ended_with_the_processes_that_it_started(
         connections = []
 
         def late(read: list, write: list, other: list, seconds: float) -> tuple[list, list, list]:
-            assert seconds == 9
+            assert seconds == 45
             connections.append(server.accept()[0])
             return [], [], []
 
@@ -505,7 +518,7 @@ def test_a_page_that_takes_too_long_is_ended_with_the_processes_that_it_started(
         again = SimpleNamespace(select=lambda *asked: next(waits)(*asked))
         monkeypatch.setattr(child, "select", again)
         assert problems_of(sources, tmp_path, seconds=9) == [
-            "hangs.py:4: running the page takes longer than 9 s."
+            "hangs.py:4: running the page takes longer than 45 s."
         ]
         with connections[0]:
             assert connections[0].recv(1) == b""
