@@ -22,6 +22,19 @@ from literate.reading.notes import MARKS
 
 _SCRIPT = Path(__file__).parent / "formulas.js"
 _TAG = re.compile(r"(<[^>]*>)")
+# What other programs set and KaTeX doesn't, with what looks the same there.
+_OTHERWISE = (
+    (re.compile(r"\\begin\{eqnarray\*?\}"), r"\\begin{darray}{rcl}"),
+    (re.compile(r"\\end\{eqnarray\*?\}"), r"\\end{darray}"),
+    (re.compile(r"\\(begin|end)\{multline\*?\}"), r"\\\1{gathered}"),
+    (re.compile(r"\\(begin|end)\{flalign\*?\}"), r"\\\1{aligned}"),
+    # Nothing but primes in brackets.
+    (re.compile(r"([_^])\s*\{\s*''\s*\}"), r"\1{\\prime\\prime}"),
+    (re.compile(r"([_^])\s*\{\s*'\s*\}"), r"\1{\\prime}"),
+)
+# Words inside a formula, without formulas inside.
+_WORDS = re.compile(r"\\(?:mbox|text[a-z]*)\s*\{[^{}$]*\}")
+_UNDERSCORE = re.compile(r"(?<!\\)_")
 
 
 class FormulaError(Exception):
@@ -96,7 +109,8 @@ class Formulas:
             self._process = self._start()
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
-        stdin.write(json.dumps(question) + "\n")
+        formula, *more = question
+        stdin.write(json.dumps([_for_katex(formula), *more]) + "\n")
         stdin.flush()
         line = stdout.readline()
         if not line:
@@ -115,6 +129,17 @@ class Formulas:
             text=True,
             encoding="utf-8",
         )
+
+
+def _for_katex(formula: str) -> str:
+    r"""
+    A formula as KaTeX wants it. MathJax, with which most documentation is shown, takes more: the
+    names of variables among words, as `\text{max_len}`, need no backslash there.
+    """
+    formula = _WORDS.sub(lambda words: _UNDERSCORE.sub(r"\_", words[0]), formula)
+    for form, known in _OTHERWISE:
+        formula = form.sub(known, formula)
+    return formula
 
 
 def _guard(rendered: str) -> str:

@@ -51,8 +51,8 @@ _LONG = 3
 _ABOVE = 5
 # What Python may look for, such as `__init__`.
 _SPECIAL = re.compile(r"(?<![\w\\])__[a-z]\w*?__(?!\w)")
-# What should open a formula, and isn't quoted as two signs.
-_DOLLARS = re.compile(r"(?<![\\\"'“‘])\$\$(?![\"'”’])")
+# What should open a formula, and isn't quoted as two signs or a part of a drawing.
+_DOLLARS = re.compile(r"(?<![\\\"'“‘$#])\$\$(?![\"'”’$])")
 # A remark that nobody should read.
 _REMARK = re.compile(rf"(?!{APART})<!--.*?-->", re.DOTALL)
 # Where an item of a list of arguments begins; what follows as code is another piece of the note.

@@ -54,6 +54,7 @@ _FORMER = re.compile(
     re.I,
 )
 _RENAMED = re.compile(r"[\s`]*(?:was|were|has been|have been|is now) (?:renamed|called)\b")
+_REMOVED = re.compile(r"(?i)^(?:`[^`]*`|[\W_])*(?:\([^()]*\))?[\W_]*removed\b")
 # “If you look for this one, use that instead.”
 _INSTEAD = re.compile(r"[^.]*\buse\b[^.]*\binstead\b")
 # Such as [CLS].
@@ -154,6 +155,9 @@ class Names:
         near = _near(last, [one for one in among if not one.endswith(last)], SURE)
         if not near or last.endswith(near) or not _has_the_same_words(last, near):
             return ""
+        # The name of a family, as “glTexImage” is that of “glTexImage2D”.
+        if near.startswith(last) and near[len(last)].isdigit():
+            return ""
         is_joined = last.lower() != near.lower() and _joined(last) == _joined(near)
         # A class, and something else that is called after it.
         is_other = last != near and last[1:] == near[1:] and last.lower() == near.lower()
@@ -253,7 +257,7 @@ def problems(source: Source, names: Names, strict: bool = True) -> Iterator[Prob
         problem
         for row in rows(source)
         if row.note and row.documents
-        for problem in _listed(source, row.note, row.documents)
+        for problem in _listed(source, row.note, row.documents, names.known)
     ]
     found = _problems(source.path, spans, names) if strict else _misspelt(source, notes, names)
     # Once is enough.
@@ -361,13 +365,16 @@ def _given(source: Source) -> frozenset[str]:
     return frozenset([*arguments, *defined])
 
 
-def _listed(source: Source, note: Note, documented: Definition) -> Iterator[Problem]:
+def _listed(
+    source: Source, note: Note, documented: Definition, known: frozenset[str]
+) -> Iterator[Problem]:
     r"""
-    What a class inherits from another in the same file is its own, too.
+    What a class inherits from another in the same file is its own, too, and what the file gives to
+    an object. From a class of another file it may have any attribute that is `known`.
     """
     classes = {definition.name: definition.node for definition in source.definitions}
     waiting: list[ast.AST] = [documented.node]
-    own: set[str] = set()
+    own = set(source.once(_set_outside)) if documented.kind == "class" else set()
     constructors: list[ast.AST] = []
     is_foreign = False
     while waiting:
@@ -393,8 +400,11 @@ def _listed(source: Source, note: Note, documented: Definition) -> Iterator[Prob
     arguments = {one.arg for one in given if isinstance(one, ast.arg)}
     rests = {function.args.vararg.arg for function in functions if function.args.vararg}
     for items in _lists(note):
-        above = _text_above(note.texts, items[0].first)
+        above, before = _text_above(note.texts, items[0].first)
         section = _SECTION.fullmatch(above)
+        # “A dictionary in the following format:” is announced above the title of its keys.
+        if section and before.endswith(":"):
+            continue
         # “Each result has:” says what it lists, and so does a section of something else.
         if section and section[1].lower() not in OF_NAMES or above.endswith(":"):
             continue
@@ -408,12 +418,15 @@ def _listed(source: Source, note: Note, documented: Definition) -> Iterator[Prob
         # What is in `*parts`, if that isn't explained itself.
         explained = " ".join(item.text for item in items)
         is_open = has_others or not all(f"{rest}`" in explained for rest in rests)
+        is_of_attributes = section is not None and section[1].lower() == "attributes"
         # Where nothing says what a list is of, one of its names has to be right.
         if not section and own.isdisjoint(said):
             continue
         for item, names in listed:
             for name in names:
-                if name in own or name == "and":
+                if name in own or name == "and" or _REMOVED.search(item.text):
+                    continue
+                if is_of_attributes and is_foreign and name in known:
                     continue
                 longer = [one for one in free & arguments if f"_{name}_" in f"_{one}_"]
                 near = _near(name, free, 0.85 if is_open else 0.75)
@@ -429,6 +442,19 @@ def _listed(source: Source, note: Note, documented: Definition) -> Iterator[Prob
                 holder = documented.name
                 sentence = f"the {what} names `{name}`, which `{holder}` does not have{hint}"
                 yield Problem(source.path, line, sentence)
+
+
+def _set_outside(source: Source) -> frozenset[str]:
+    r"""
+    The attributes that a source gives to an object other than `self`.
+    """
+    return frozenset(
+        node.attr
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and ast.unparse(node.value) not in ("self", "cls")
+    )
 
 
 def _keys(annotation: ast.expr | None, source: Source) -> frozenset[str] | None:
@@ -481,13 +507,14 @@ def _names_of(item: Block) -> list[str]:
     return _DOTTED.findall(match[0]) if match else []
 
 
-def _text_above(texts: Sequence[str], first: int) -> str:
+def _text_above(texts: Sequence[str], first: int) -> tuple[str, str]:
     r"""
-    The line above a list.
+    The line above a list, and the one above that.
     """
     indent = _indent(texts[first])
     outside = (text for text in reversed(texts[:first]) if text.strip())
-    return next((text.strip() for text in outside if _indent(text) <= indent), "")
+    above = next((text.strip() for text in outside if _indent(text) <= indent), "")
+    return above, next(outside, "").strip()
 
 
 def _indent(text: str) -> int:
@@ -504,8 +531,11 @@ def _has_the_same_words(one: str, other: str) -> bool:
     """
     words, others = one.split("_"), other.split("_")
     if len(words) != len(others):
-        # One of many has a letter or a number more, as “fn_1_kwargs”.
-        return not any(_INDEX.fullmatch(word) for word in {*words} - {*others})
+        # One of many has a letter or a number more, as “fn_1_kwargs”; and who names “fit” means no
+        # “_fit_all”.
+        more = {*others} - {*words} - {""}
+        is_part = more and {*words} <= {*others}
+        return not is_part and not any(_INDEX.fullmatch(word) for word in {*words} - {*others})
     pairs = zip(words, others, strict=True)
     return all(difflib.SequenceMatcher(None, *pair).ratio() >= WORD for pair in pairs)
 

@@ -94,6 +94,8 @@ _RESULT = re.compile(
     r"(?P<type>`?[A-Za-z_][\w.]*(?:\[[^:]*\])?(?:\s*\|\s*[A-Za-z_][\w.]*(?:\[[^:]*\])?)*`?)"
     r"\s*:\s+(?P<said>\S.*)$"
 )
+# A directive at the margin.
+_DIRECTIVE = re.compile(r"\.\. +[A-Za-z][\w:.+-]* ?::(?:\s|$)")
 _EXPLAINS = {"type": "param", "vartype": "var"}
 # The mark of an item that Sphinx numbers.
 _UNNUMBERED = re.compile(r"^(?P<blanks>\s*)#\.(?=\s)")
@@ -339,13 +341,27 @@ def _titled(line: TextLine) -> list[TextLine]:
 
 
 def _numpy(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[TextLine]:
-    inside = dedented(_stripped(inside))
+    return [*_titled(title), *_of_numpy(kind, dedented(_stripped(inside)))]
+
+
+def _of_numpy(kind: str, inside: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    What stands below the title of a section. A directive between the entries is none of them.
+    """
+    inside = _stripped(inside)
     if not inside:
-        return _titled(title)
+        return []
     if kind == "text":
-        return [*_titled(title), *_text(inside)]
+        return _text(inside)
     if kind == "others":
-        return [*_titled(title), *_others(inside)]
+        return _others(inside)
+    begin = next((at for at, line in enumerate(inside) if _DIRECTIVE.match(line.text)), None)
+    if begin is not None:
+        end = body(inside, begin + 1, 0)[1]
+        made = _of_numpy(kind, inside[:begin])
+        for block in (blocks(inside[begin:end]), _of_numpy(kind, inside[end:])):
+            _put_below(made, block)
+        return made
     items: list[Item] = []
     for head, said in _entries(inside):
         match = _TYPED.fullmatch(head.text.strip())
@@ -354,7 +370,7 @@ def _numpy(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[TextL
             shown = _names(match["names"]) + (f" ({emphasised(about)})" if about else "")
         elif kind == "names":
             # Not a name, or that there is none: what stands there is text.
-            return [*_titled(title), *blocks(inside)]
+            return blocks(inside)
         elif about and match:
             shown = f"{emphasised(match['names'])} ({emphasised(about)})"
         else:
@@ -362,8 +378,8 @@ def _numpy(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[TextL
         items.append(Item(shown, head.at, said))
     is_prose = kind in ("results", "errors") and not any(item.said for item in items)
     if is_prose and not all(_TYPED.fullmatch(line.text.strip()) for line in _heads(inside)):
-        return [*_titled(title), *blocks(inside)]
-    return [*_titled(title), *listed(items)]
+        return blocks(inside)
+    return listed(items)
 
 
 def _text(inside: Sequence[TextLine]) -> list[TextLine]:

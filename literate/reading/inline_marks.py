@@ -36,7 +36,7 @@ BARRED = (
 # blank.
 _INLINE = re.compile(
     r"(?P<literal>(?:(?<=\S)\\ )?``(?:[^`]|`(?!`))+``(?:\\ )?)"
-    r"|(?:(?<=\S)\\ |(?<![\w`:])):(?P<role>[a-z][\w+.-]*(?::[a-z]\w*){0,2}:?):`(?P<said>[^`]+)`"
+    r"|(?:(?<=\S)\\ |(?<![\w`:])|(?<=`:)):(?P<role>[a-z][\w+.-]*(?::[a-z]\w*){0,2}:?):`(?P<said>[^`]+)`"
     r"(?:\\ |\\(?=\w))?"
     r"|`(?P<words>[^`<]*?)\s*<(?P<address>[^`<>\s]+)>`__?(?!\w)"
     r"|`(?P<reference>[^`]+)`__?(?![\w`])"
@@ -75,6 +75,11 @@ _OF_ROLE = re.compile(r"(?<![\w`:]):[a-z][\w+.-]*(?::[a-z]\w*){0,2}:$")
 # In place of a backtick that is no mark.
 _STRAY = "\ue060"
 _ENDLESS = re.compile(rf"(?<![\w`:]):(?P<role>[a-z][\w+.-]*(?::[a-z]\w*){{0,2}}):{_STRAY}")
+# A role with a blank or with two backticks before its text, which Sphinx shows as it is typed.
+_APART = re.compile(
+    r"(?<![\w`:]):(?P<role>(?:py:)?(?:attr|class|const|data|exc|func|math|meth|mod|obj|ref)):"
+    r"(?:[ ]+(?=`[^`\s])|(?P<twice>(?=``[^`\s])))"
+)
 # What Markdown would read as marks.
 _MARKS = re.compile(r"[\\`*_]")
 
@@ -110,7 +115,11 @@ def inline(text: str) -> str:
         shown = _inline(match)
         return shown + "\n" * (match[0].count("\n") - shown.count("\n"))
 
-    return _INLINE.sub(made, without_stray(text)).replace(_STRAY, "\\`")
+    text = _APART.sub(
+        lambda match: "" if match["twice"] is not None else f":{match['role']}:",
+        without_stray(text),
+    )
+    return _INLINE.sub(made, text).replace(_STRAY, "\\`")
 
 
 def without_stray(text: str) -> str:
@@ -236,13 +245,18 @@ def substitutions_named(text: str) -> Iterator[tuple[int, str]]:
 
 def misspelt_roles(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
     r"""
-    ## Roles that Sphinx doesn't know, or that don't end
+    ## Roles that Sphinx doesn't know, that don't end, or that stand apart from their text
 
     The number of the text, from 0, and a sentence for its author.
     """
     text = without_stray("\n".join(texts))
     for match in _ENDLESS.finditer(text):
         sentence = f"“:{match['role']}:” has no backtick behind its text; close it."
+        yield text.count("\n", 0, match.start()), sentence
+    for match in _APART.finditer(text):
+        role = match["role"]
+        what = "a blank" if match["twice"] is None else "two backticks"
+        sentence = f"“:{role}:” has {what} before its text, and is no role so; write “:{role}:`…`”."
         yield text.count("\n", 0, match.start()), sentence
     for match in _INLINE.finditer(text):
         role = match["role"] or ""

@@ -54,7 +54,7 @@ _BRACKETED = re.compile(
 
 # What TeX sets as a display by itself, the ones with numbers first: these are left out.
 _ENVIRONMENT = re.compile(
-    r"\\begin\{(?P<name>(?P<plain>align|alignat|equation|gather)\*?|aligned|split)\}"
+    r"\\begin\{(?P<name>(?P<plain>align|alignat|eqnarray|equation|flalign|gather|multline)\*?|aligned|split)\}"
 )
 _LABEL = re.compile(r"\\(?:label|tag)\{[^{}]*\}|\\(?:nonumber|notag)(?![A-Za-z])")
 

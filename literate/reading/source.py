@@ -42,6 +42,9 @@ _ESCAPE = re.compile(
 _MEANT = re.compile(
     r"(?<!\\)(?:\\\\)*(?:\\\\(?=[^\s\\])|(?<=`)\\\\(?=\s)|\\{4}(?!\\)|\\[\"'\n]|\\x[0-9a-fA-F]{2}|\\[uU][0-9a-fA-F]{4}|\\N\{)"
 )
+# Two backslashes before a blank end a line of TeX; where there is no formula, one is meant.
+_BEFORE_BLANK = re.compile(r"(?<!\\)(?:\\\\)*\\\\(?=\s)")
+_FORMULA = re.compile(r"\$|\bmath:")
 _TYPED = re.compile(
     r"(?<!\\)(?:\\\\)*\\(?:[^\n\\'\"ntxuUN0-7]"
     r"|(?:t(?:heta|au|ext\w*|imes|op?|ilde|frac|anh?)|n(?:u|abla|eq?|ot|i))(?![A-Za-z]))"
@@ -85,8 +88,10 @@ class Docstring:
         each backslash begins an escape of Python's then. But most authors who leave out the `r`
         mean `\theta` and no tab. A line stays a line.
         """
-        means_value = _MEANT.search(self.text) and not _TYPED.search(self.text)
-        if self.raw or not means_value:
+        has_escape = _MEANT.search(self.text) or (
+            _BEFORE_BLANK.search(self.text) and not _FORMULA.search(self.text)
+        )
+        if self.raw or not has_escape or _TYPED.search(self.text):
             return self.text
         return _ESCAPE.sub(lambda match: _value(match[0]), self.text)
 

@@ -52,6 +52,25 @@ def test_markdown_leaves_a_formula_as_it_is(formulas: Formulas, formula: str) ->
     assert mathml(page).find(".//annotation").text == formula
 
 
+@pytest.mark.parametrize(
+    ("written", "known"),
+    [
+        (r"(B, \text{max_len}_y, \mbox{a\_b})", r"(B, \text{max\_len}_y, \mbox{a\_b})"),
+        (r"\text{of $x_1$}", r"\text{of $x_1$}"),
+        (r"x^{'} + y_{''}", r"x^{\prime} + y_{\prime\prime}"),
+        (
+            r"\begin{eqnarray*} a &=& b \\ c &=& d \end{eqnarray*}",
+            r"\begin{darray}{rcl} a &=& b \\ c &=& d \end{darray}",
+        ),
+        (r"\begin{multline} a \\ b \end{multline}", r"\begin{gathered} a \\ b \end{gathered}"),
+        (r"\begin{flalign*} a &= b \end{flalign*}", r"\begin{aligned} a &= b \end{aligned}"),
+    ],
+)
+def test_what_others_set_is_set(formulas: Formulas, written: str, known: str) -> None:
+    rendered = formulas.render(written, display=True)
+    assert rendered == formulas.render(known, display=True)
+
+
 def text_of(rendered: str) -> str:
     return re.sub(r"<[^>]*>", "", rendered.split("</math>")[1])
 

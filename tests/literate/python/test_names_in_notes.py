@@ -113,6 +113,13 @@ def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> Non
         ("def g(heads):", ("Args:", "    headz: how many", "    d_ff: wide"), ["headz", "d_ff"]),
         ("def g(heads):", ("Parameters", "----------", "headz : int", "    How."), ["headz"]),
         ("def g(heads):", (":param headz: how many",), ["headz"]),
+        # Keys that the line above announces, and what is no more.
+        (
+            "def g(heads):",
+            ("Args:", "    heads: with these:", "", "Keyword Args:", "    d_ff: wide"),
+            [],
+        ),
+        ("class G:", ("Attributes:", "    d_ff: **removed**", "    headz: how many"), ["headz"]),
         # Others than arguments, what is passed on, and what another file may have.
         ("def g(heads):", ("See Also", "--------", ":func:`headz` : other"), []),
         ("def g(heads, **others):", ("Args:", "    head: how many", "    d_ff: wide"), ["head"]),
@@ -133,6 +140,16 @@ def test_arguments_of_any_style_are_those_of_the_function(
     said = found("", f"{CODE}\n{definition}\n    {lines}\n")
     names = [one.split("`")[1] for one in said if re.search("the (list|field) names", one)]
     assert names == listed
+
+
+def test_a_class_may_have_attributes_from_elsewhere() -> None:
+    text = (
+        'class G(Other):\n    """One.\n\n    Attributes:\n        d_model: known\n        d_ff: not\n'
+        '        given: below\n    """\n    def __init__(self):\n        self.own = 1\n\n\n'
+        "def f(g):\n    g.given = 1\n"
+    )
+    said = [one for one in found("", CODE + text) if "the list" in one]
+    assert said == ["pages/mha.py:24: the list names `d_ff`, which `G` does not have."]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +190,7 @@ class GPT:
         return self._validate(PartitionSpec, isinstance)
     def result_callback(self, *partial_args):
         return np.logspace(1)
-    def parse_list_header(self): pass
+    def parse_list_header(self): return glTexImage2D(solve_equations_lm)
 """
 
 
@@ -202,6 +219,9 @@ class GPT:
         ("partialarg", ""),
         ("log_space", ""),
         ("parse_set_header", ""),
+        # A family, and a part.
+        ("glTexImage", ""),
+        ("solve_equations", ""),
         # Something that is called after something else.
         ("Result_callback", ""),
     ],

@@ -229,6 +229,11 @@ def test_a_problem_in_a_list_has_its_line_in_the_file() -> None:
             "**A**\n|  |  |\n| --- | --- |\n| 1 | 2 |",
         ),
         (".. glossary::\n\n   a term\n      Is it.", "* **a term**:\n    Is it."),
+        (
+            "Returns\n-------\nint\n    A.\n\n.. versionadded:: 1.2\n\nstr\n",
+            "**Returns**\n* *int*:\n    A.\n*New in version 1.2.*\n* *str*",
+        ),
+        ("a :attr:`b`::attr:`c`, :class: `D` :attr:``e``", "a `b`:`c`, `D` ``e``"),
         (".. custom:: a\n\n    b", "```\n.. custom:: a\n    b\n```"),
         (".. [1] Somebody,\n   2001.", "[1] Somebody,\n2001."),
         ("In order:\n\n    - ``a``\n\n      - b\n\nend", "In order:\n- ``a``\n    - b\nend"),

@@ -74,6 +74,15 @@ def test_a_role_that_nobody_knows_is_told(role: str, meant: str) -> None:
     assert found == ([(4, f"“{said}” is no role of Sphinx; write “{meant}”.")] if meant else [])
 
 
+@pytest.mark.parametrize(("role", "what"), [(": `a`", "a blank"), (":``a``", "two backticks")])
+def test_a_role_that_stands_apart_is_told(role: str, what: str) -> None:
+    text = f'def f():\n    """One.\n\n    Two :attr{role}.\n    """\n'
+    (told,) = (str(one) for one in problems(parse(text, "a.py"), {}))
+    assert told == (
+        f"a.py:4: “:attr:” has {what} before its text, and is no role so; write “:attr:`…`”."
+    )
+
+
 def test_a_role_without_its_last_backtick_is_told() -> None:
     text = 'def f():\n    """Written by :meth:`dump. Read by :py:class:`a.B`, it is.\n"""\n'
     (told,) = (str(one) for one in problems(parse(text, "a.py"), {}))

@@ -167,7 +167,8 @@ def test_qualified_names_and_places_of_definitions() -> None:
         (r"A\x41, \\n", "AA, \\n"),
         # What Sphinx sets a role apart with; a line of TeX ends so, too.
         (r":class:`A`\\ s", r":class:`A`\ s"),
-        (r"a \\ b", r"a \\ b"),
+        (r"$a \\ b$", r"$a \\ b$"),
+        (r"2\\ *a*", r"2\ *a*"),
         (r"a \\\\ b", r"a \\ b"),
         # Who means TeX has one backslash for it, which Python leaves or misreads.
         (r"$\theta$ and $\mu$", r"$\theta$ and $\mu$"),
