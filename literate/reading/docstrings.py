@@ -110,6 +110,8 @@ _SIGNS = re.compile(
 )
 
 _REMARK = re.compile(r"( {0,3})#(?:\s+|$)")
+# What only Markdown has: blocks between marks, titles below the first level, links, bold letters.
+_MARKDOWN = re.compile(r"(?m)^\s*(?:`{3}|~{3}|#{2,6}\s+\S)|\]\(|\*\*\w[^*\n]*\*\*|\$\S")
 _EMPTY = re.compile(r" {0,3}#{1,6}\s*$")
 # What a line of code may begin with, below a remark.
 _CODE = re.compile(
@@ -144,9 +146,16 @@ def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") 
     if style != "markdown":
         written = [at for at, text in enumerate(texts) if text.strip()][1:]
         has_sections = style in ("", "numpy") and _has_sections_of_numpy(lines)
-        remarks = {at for at in written if has_sections and _REMARK.match(texts[at])}
+        has_no_title = has_sections or not (is_module or _MARKDOWN.search("\n".join(texts)))
+        remarks = {at for at in written if has_no_title and _is_remark(texts[at])}
         made = _without_remarks(made, remarks)
     return lines[:begin] + made
+
+
+def _is_remark(text: str) -> bool:
+    match = _REMARK.match(text)
+    # Keras once wrote “# Arguments”.
+    return match is not None and text[match.end() :].strip().lower() not in _KINDS
 
 
 def _numbered(lines: Sequence[TextLine]) -> list[TextLine]:
@@ -172,7 +181,8 @@ def _without_remarks(lines: Sequence[TextLine], remarks: Set[int]) -> list[TextL
     r"""
     Lines that begin with `# ` right below a text, above one another or above a line of code were
     comments, and their author quotes them: a title stands alone, or first, and has words. Where
-    sections have a line below their titles, `remarks` are those that are none either.
+    sections have a line below their titles, or nothing else in the docstring of a definition is
+    Markdown, `remarks` are those that are none either.
     """
     made = list(lines)
     at = 0

@@ -626,10 +626,18 @@ def test_comments_in_a_docstring_are_no_titles() -> None:
     note = Note("docstring", 1, made)
     assert [block.text for block in note.parsed.blocks if block.level] == ["Title", "Alone"]
     assert "# code" in made
-    quoted = "Of it\n\n# one\n#\n# two\n\n# Or so\ndef f(x):\n    pass\n\n# Title\nof text\n"
+    quoted = (
+        "Of it\n\n# one\n#\n# two\n\n# Or so\ndef f(x):\n    pass\n\n# Title\nof **bold** text\n"
+    )
     made = tuple(line.text for line in as_markdown(quoted.split("\n")))
     blocks = Note("docstring", 1, made).parsed.blocks
     assert [block.text for block in blocks if block.level] == ["Title"]
+    # In the docstring of a definition, they need something else of Markdown beside them.
+    data = "Read it.\n\n# HOMER\nA  1  2\n\n# Arguments\n    x: a\n\n# Two\n\nB  1  2\n".split("\n")
+    for is_module, titles in (False, ["Arguments"]), (True, ["HOMER", "Arguments", "Two"]):
+        made = tuple(line.text for line in as_markdown(data, is_module))
+        blocks = Note("docstring", 1, made).parsed.blocks
+        assert [block.text for block in blocks if block.level] == titles
     # None has no words.
     made = tuple(line.text for line in as_markdown("One.\n\n#\n\n##\n\n## Two".split("\n")))
     blocks = Note("docstring", 1, made).parsed.blocks
