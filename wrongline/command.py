@@ -16,8 +16,9 @@ about it, with the line that a mistake is likely in. The exit status is 0 if not
 something is, and 2 if the model can't be run; with `--strict` it is 3 if something wasn't tried.
 
 Its arguments, and the way to call an attention, [are guessed](guesses.py). (Sizes that stand above
-the class, and targets, are only where you [paste it](pasted.py).) What was guessed is printed, and
-`--arguments` says it better. Of a script that trains when it is imported, `--definitions` runs the
+the class, and targets, are only where you [paste it](pasted.py).) What was guessed is printed.
+`--arguments` says it better; arguments that it leaves out keep their default, or are guessed if
+they have none. Of a script that trains when it is imported, `--definitions` runs the
 [definitions](definitions.py) alone. There is [a plugin of pytest](plugin.py), and a [workflow for
 pull requests](leak_gate.py). A model reads three texts as long as it allows, but of 256 tokens at
 most.
@@ -66,7 +67,8 @@ ABOUT = (
 )
 STATUSES = (
     "The exit status is 0 if nothing is wrong, 1 if something is, and 2 if the model couldn't be "
-    "run; with --strict, 3 if something wasn't tried."
+    "run; with --strict, 3 if something wasn't tried. What couldn't be guessed, such as `read` or "
+    "`masked`, is an argument of check_language_model and check_attention, in Python."
 )
 
 # What a function is called that makes a model.
@@ -126,9 +128,10 @@ def load(name: str, definitions: bool = False) -> Makes:
     # A file need not be anywhere in particular, but may import what lies beside it.
     path = Path(place)
     if path.suffix == ".py":
-        # The folder of the file comes first, as for a script, and that of its package.
+        # The folder of the file comes first, as for a script, and that of its package. Some
+        # packages have no `__init__.py`: they are found from where the command is typed.
         folder, full = inside_a_package(path)
-        sys.path[:0] = dict.fromkeys([str(path.parent), str(folder)])
+        sys.path[:0] = dict.fromkeys([str(path.parent), str(folder), str(Path.cwd())])
         spec = importlib.util.spec_from_file_location(full, path)
         # What ends in `.py` has one.
         assert spec is not None and spec.loader is not None
@@ -148,7 +151,8 @@ def load(name: str, definitions: bool = False) -> Makes:
         else:
             spec.loader.exec_module(module)
     else:
-        # Whatever Python can import here.
+        # Whatever Python can import here, as `python -m` does.
+        sys.path.insert(0, str(Path.cwd()))
         module = importlib.import_module(place)
 
     # A class that isn't there is an error that names both.
@@ -166,37 +170,43 @@ def make(kind: Makes, arguments: str | None) -> tuple[nn.Module, dict[str, Any]]
     that says so.
     """
     # What was said is a line of Python of your own, which may name what the file or module has.
+    said: dict[str, Any] = {}
     if arguments:
-        names = {"Config": Config, **vars(sys.modules[kind.__module__])}
-        said = eval(arguments, names)
+        said = eval(arguments, {"Config": Config, **vars(sys.modules[kind.__module__])})
+    # What has no default must be there.
+    taken = inspect.signature(kind).parameters.values()
+    needed = {one.name for one in taken if one.default is one.empty and one.kind.value in (1, 3)}
+    if said and needed <= set(said):
         return kind(**said), said
 
     # A class that names the class of its configuration is one of the transformers library.
     config_class = getattr(kind, "config_class", None)
-    if config_class is not None:
+    if config_class is not None and not said:
         # Two layers, a width of 32.
         return kind(tiny(config_class, **special_sizes(config_class.model_type))), {}
 
-    # By their names, as on the page where code is pasted. What a configuration needs is known by
-    # what its file reads from it.
+    # The rest is guessed by its name, as on the page where code is pasted. What a configuration
+    # needs is known by what its file reads from it.
     text = Path(inspect.getfile(kind)).read_text(encoding="utf-8")
-    guessed, unknown = guess_arguments(kind, text)
+    given, unknown = guess_arguments(kind, text)
+    if said:
+        given = {name: value for name, value in given.items() if name in needed} | said
     # Heads that share keys in the wrong order show with more than one key head.
-    share_heads(guessed)
+    else:
+        share_heads(given)
     # Nobody can guess what this is.
-    if unknown:
-        said = [f"{name}={value!r}" for name, value in guessed.items()]
-        said += [f"{name}=..." for name in unknown]
-        how = f"say it by --arguments 'dict({', '.join(said)})'"
-        raise ValueError(f"{kind.__name__} wants {unknown[0]}: {how}")
+    if unknown := [name for name in unknown if name not in said]:
+        asked = "--arguments 'dict(" + ", ".join(f"{name}=..." for name in unknown) + ")'"
+        wanted = f"{kind.__name__} wants {' and '.join(unknown)}, and nobody can guess "
+        raise ValueError(f"{wanted}{'it' if len(unknown) == 1 else 'them'}: say {asked}")
 
     # What was guessed is shown, so that a wrong guess can be seen.
-    print(f"{kind.__name__}({', '.join(f'{n}={shown(v)}' for n, v in guessed.items())})")
+    print(f"{kind.__name__}({', '.join(f'{n}={shown(v)}' for n, v in given.items())})")
     try:
-        return kind(**guessed), guessed
+        return kind(**given), given
     except AttributeError as error:
         # Something is read from a configuration, and its name says nothing.
-        for name, config in guessed.items():
+        for name, config in given.items():
             if isinstance(config, Config) and error.obj is config:
                 missing = missing_in(error, config, text)
                 raise ValueError(unguessed(name, config, missing)) from error
@@ -305,6 +315,29 @@ def shown_by_line(found: Findings, kind: Makes) -> str:
     return "\n".join(rows)
 
 
+def not_looked_at(name: str, kind: Makes, found: Findings) -> str:
+    r"""
+    ## What a right model may still have wrong
+
+    A scale that is missing makes another good model, and a loss is computed outside of it or from
+    targets. Each has tests of its own, so they are named.
+    """
+    if found or not any(one.test == "model_prefix" for one in found.verdicts):
+        return ""
+    # Not those that it imports: they may stand in other files.
+    around = vars(sys.modules[kind.__module__]).items()
+    parts = [
+        name.rpartition(":")[0] + ":" + part
+        for part, one in around
+        if isinstance(one, type)
+        and issubclass(one, nn.Module)
+        and one.__module__ == kind.__module__
+        and "attention" in part.lower()
+    ]
+    formula = f"the formula of its attention (wrongline {parts[0]}) and " if parts else ""
+    return f"not looked at: {formula}its loss (check_training_step, in Python)"
+
+
 def why_not(error: Exception) -> str:
     r"""
     ## Why nothing was tested
@@ -312,6 +345,8 @@ def why_not(error: Exception) -> str:
     Some errors are sentences of this command. Else the file or the class has a mistake of its own,
     or the arguments are not those of the class.
     """
+    if isinstance(error, ModuleNotFoundError):
+        return f"{error}: install it, or type the command in the folder that has it"
     is_ours = isinstance(error, ValueError | AttributeError | ImportError | OSError)
     return str(error) if is_ours else f"{type(error).__name__}: {error}"
 
@@ -324,7 +359,9 @@ def main(arguments: list[str] | None = None) -> int:
 
     # One name is enough for most classes.
     parser.add_argument("name", metavar="FILE:CLASS", help="or MODULE:CLASS")
-    parser.add_argument("--arguments", metavar="PYTHON", help="a dict, in place of guesses")
+    parser.add_argument(
+        "--arguments", metavar="PYTHON", help="a dict; what it leaves out is guessed"
+    )
     # An attention that was made by hand may have other sizes.
     parser.add_argument("--heads", type=int, help="of an attention")
     parser.add_argument("--width", type=int, help="of an attention")
@@ -376,5 +413,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(shown_by_line(found, kind))
     if SEES in found.get("model_prefix", ""):
         print("if it is an encoder, which may see everything: --skip model_prefix")
+    if left := not_looked_at(said.name, kind, found):
+        print(left)
     print(found.summary)
     return found.status(said.strict)

@@ -67,6 +67,9 @@ def find_in_language_model(
     * “shifted” gives the logits if all positions are larger by a number; it is for models that
       should know distances only
     """
+    if not options.get("predict"):
+        refuse_other_tokens(tokens)
+
     # Wherever the model is, and whatever is set. No gradient is needed, so nothing is kept for one.
     with torch.no_grad(), undisturbed(model) as device, device:
         tokens = tokens.to(device)
@@ -76,11 +79,29 @@ def find_in_language_model(
         return run_tests(ALL_TESTS, whole, skip=skip, only=only)
 
 
+def refuse_other_tokens(tokens: Any) -> None:
+    r"""
+    ## Are the tokens a batch of texts?
+
+    If not, the error would come from within the tests, and say nothing of the argument.
+    """
+    if isinstance(tokens, Tensor) and tokens.dim() == 2 and not tokens.is_floating_point():
+        return
+    what = f"of shape {list(tokens.shape)}" if isinstance(tokens, Tensor) else type(tokens).__name__
+    kind = f" and {tokens.dtype}" if isinstance(tokens, Tensor) else ""
+    raise ValueError(
+        "`tokens` must be whole numbers, a text in each row, such as "
+        f"torch.randint(n_vocab, (3, 16)); here they are {what}{kind}"
+    )
+
+
 def check_language_model(model: nn.Module, tokens: Tensor, **options: Any) -> None:
     r"""
     ## Check your language model
 
-    The options are those of [find_in_language_model](language_model.py#find_in_language_model).
+    If something is wrong, an `AssertionError` has [all verdicts](verdicts.py); if nothing is,
+    nothing is returned or printed. The options are those of
+    [find_in_language_model](language_model.py#find_in_language_model).
     """
     # An empty dictionary is no complaint.
     complain(find_in_language_model(model, tokens, **options))

@@ -25,7 +25,7 @@ NAMES = {
     "embd_dim d_in d_out in_dim out_dim input_dim output_dim width model_dim num_hiddens emb k d c "
     "hidden n_embed embed emb_size d_emb hid_dim query_dim key_size query_size value_size "
     "in_features hidden_features model_size d_hidn num_embed n_state feature_dim embedding_size "
-    "dmodel",
+    "dmodel dims nx",
     # Heads, and the width of one of them.
     "heads": "heads n_heads num_heads n_head nhead num_attention_heads nheads h attn_heads "
     "num_attn_heads attention_heads head_num n_attention_heads",
@@ -42,7 +42,7 @@ NAMES = {
     # What only whole models have.
     "n_vocab": "n_vocab vocab_size vocab n_tokens num_tokens ntoken tgt_vocab_size src_vocab_size "
     "src_vocab tgt_vocab trg_vocab n_src_vocab n_trg_vocab n_tgt_vocab trg_vocab_size enc_voc_size "
-    "dec_voc_size num_embeddings voc_size",
+    "dec_voc_size num_embeddings voc_size words n_words num_words",
     # Classes of images or texts.
     "n_classes": "n_classes num_classes n_class num_labels nb_classes",
     "n_layers": "n_layers n_layer num_layers num_hidden_layers depth n_blocks layers nlayers "

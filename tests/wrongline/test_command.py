@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -164,7 +165,7 @@ def test_what_can_not_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
     others = {
         (f"{path}:nn",): "nn in ",
         (f"{tmp_path / 'broken.py'}:Any",): "SyntaxError: ",
-        (f"{path}:Odd", "--arguments=dict(sound=1)"): "TypeError: ",
+        (f"{path}:Odd", "--arguments=dict(colour=1, sound=1)"): "TypeError: ",
         (f"{path}:Odd", "--arguments=dict("): "SyntaxError: ",
     }
     for arguments, sentence in others.items():
@@ -307,3 +308,58 @@ def test_all_that_a_configuration_lacks_is_told(
     assert main([f"{path}:A"]) == 2
     said = capsys.readouterr().err
     assert "Config(n_embd=24, use_flash=False, wobble=..., colour=...)" in said
+
+
+def test_what_the_arguments_leave_out_is_guessed_and_only_the_rest_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "half.py"
+    path.write_text(
+        "from torch import nn\nclass Half(nn.Sequential):\n"
+        "    def __init__(self, words, dims, colour, sound, dropout=0.5):\n"
+        "        super().__init__(nn.Embedding(words, dims), nn.Linear(dims, words))\n"
+        "        self.dropout = dropout\n"
+    )
+    assert main([f"{path}:Half"]) == 2
+    asked = "--arguments 'dict(colour=..., sound=...)'"
+    assert capsys.readouterr().err == (
+        f"Half wants colour and sound, and nobody can guess them: say {asked}\n"
+    )
+    # What has a default keeps it, and what was said counts.
+    assert main([f"{path}:Half", "--arguments", "dict(dims=8, colour=1, sound=2)"]) == 0
+    assert "Half(words=19, dims=8, colour=1, sound=2)\n" in capsys.readouterr().out
+
+
+def test_a_package_is_found_from_where_the_command_is_typed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Neither folder has an `__init__.py`.
+    (tmp_path / "my_folder" / "inner").mkdir(parents=True)
+    (tmp_path / "my_folder" / "sizes_of_it.py").write_text("WIDTH = 8\n")
+    (tmp_path / "my_folder" / "inner" / "table.py").write_text(
+        "from torch import nn\nfrom my_folder.sizes_of_it import WIDTH\n\n"
+        "class Table(nn.Sequential):\n    def __init__(self, vocab_size):\n"
+        "        super().__init__(nn.Embedding(vocab_size, WIDTH), nn.Linear(WIDTH, vocab_size))\n"
+    )
+    name = "my_folder/inner/table.py:Table"
+    monkeypatch.setattr("sys.path", [one for one in sys.path if one])
+    monkeypatch.chdir(tmp_path / "my_folder")
+    assert main([name.removeprefix("my_folder/")]) == 2
+    assert capsys.readouterr().err == (
+        "No module named 'my_folder': install it, or type the command in the folder that has it\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main([name]) == 0
+    assert main(["my_folder.inner.table:Table"]) == 0
+
+
+def test_what_a_right_model_may_still_have_wrong_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = file(tmp_path)
+    assert main([f"{path}:MyModel"]) == 0
+    left = f"(wrongline {path}:MyAttention) and its loss (check_training_step, in Python)\n"
+    assert f"not looked at: the formula of its attention {left}" in capsys.readouterr().out
+    # An attention has no loss.
+    main([f"{path}:MyAttention"])
+    assert "not looked at" not in capsys.readouterr().out

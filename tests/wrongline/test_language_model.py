@@ -1,6 +1,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -231,3 +232,9 @@ def test_a_batch_goes_where_the_weights_are() -> None:
     with pytest.raises(AssertionError, match="learns: "):
         check_training_step(there, TOKENS[:, :-1], TOKENS[:, 1:], make_step=make_step)
     assert seen.count("meta") == len(seen) > 1
+
+
+@pytest.mark.parametrize("tokens", ["hello", TOKENS[0], TOKENS.float()])
+def test_tokens_that_are_no_texts_in_rows_are_refused(tokens: Any) -> None:
+    with pytest.raises(ValueError, match=r"^`tokens` must be whole numbers, a text in each row"):
+        check_language_model(Table(), tokens)
