@@ -684,11 +684,13 @@ def edit(settings: Settings) -> Edit | None:
 
     told = {name: value for name, value in settings.edit.items() if name not in ("npm", "packages")}
     packages = settings.edit.get("packages", settings.sources)
-    found = python_files(settings)
+    # What is no page may be imported by one.
+    found = python_files(replace(settings, exclude=()))
     folders = import_folders(settings.root, settings.sources, found)
     modules = {path: folders[path] for path in found if _is_below(path, packages)}
     places = settings.root, settings.root / settings.store / "edit", katex.program("node")
-    return Edit(*places, katex.of_editor(settings), modules, **told, left_out=left_out)
+    editor = Edit(*places, katex.of_editor(settings), modules, **told, left_out=left_out)
+    return editor.of_pages({*python_files(settings)}) if settings.exclude else editor
 
 
 def _is_below(path: str, packages: Iterable[str]) -> bool:

@@ -180,7 +180,8 @@ class Notes:
         name = html.escape(title.name)
         if title.words is None:
             words = CODE.plain(literal(title.name.rpartition(".")[2]))
-            return f"{CODE.heading(title.level, name, words)}\n\n"
+            made = CODE.heading if title.is_listed else CODE.unlisted
+            return f"{made(title.level, name, words)}\n\n"
         anchor = f"{self._escape(title.anchor)}\n\n" if title.anchor else ""
         words = self.markdown(title.words, row, leads=False)
         if title.is_listed:
@@ -288,10 +289,11 @@ class Notes:
         for start, after, name in types_in(text):
             item = begun + len(_ARGUMENT.findall(text, 0, start))
             address = self.names.address_of_type(name, row, item)
-            # Of a full name, Sphinx shows the end, if there is a tilde before it. What leads
-            # nowhere is shown whole, or nobody could tell where it is from.
+            # Of a full name, Sphinx shows the end, if there is a tilde before it, and no point in
+            # front. What leads nowhere is shown whole, or nobody could tell where it is from.
             is_short = text[start] == "~"
-            shown = visible(literal(name.rpartition(".")[2] if is_short and address else name))
+            told = name.removeprefix(".") if address else name
+            shown = visible(literal(told.rpartition(".")[2] if is_short and address else told))
             if address or is_short:
                 written += [self._escape(text[end:start]), CODE.linked(shown, address)]
                 end = after

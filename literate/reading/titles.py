@@ -75,7 +75,7 @@ def _title(row: Row, source: Source) -> tuple[Title | None, Note | None]:
     note, documents = row.note, row.documents
     if documents is None:
         begun = next((one for one in row.begins if one in source.once(named)), None)
-        return _name(begun), note
+        return _name(begun, source), note
     assert note is not None
     anchor = ""
     for block in note.parsed.blocks:
@@ -89,14 +89,17 @@ def _title(row: Row, source: Source) -> tuple[Title | None, Note | None]:
         words, label = block.alone(note), label_of(block)
         title = Title(documents.name, block.level, words, label, is_listed, anchor)
         return title, note.part(block.last)
-    return _name(documents if documents in source.once(named) else None), note
+    return _name(documents if documents in source.once(named) else None, source), note
 
 
-def _name(definition: Definition | None) -> Title | None:
+def _name(definition: Definition | None, source: Source) -> Title | None:
     r"""
     The heading of a definition that is its name.
     """
-    return Title(definition.name, 2 + definition.depth) if definition else None
+    if definition is None:
+        return None
+    is_left_out = definition in source.once(_documented) - {*source.once(_in_contents)}
+    return Title(definition.name, 2 + definition.depth, is_listed=not is_left_out)
 
 
 def _is_headed(row: Row) -> bool:
@@ -114,16 +117,17 @@ def named(source: Source) -> list[Definition]:
     r"""
     ## Definitions whose heading is their name
 
-    In a file without a single heading above a docstring, those that the contents list, and classes
-    and functions without a docstring: so what is there can be found on any page. Where an author
-    writes headings, those that have a docstring without one; in a class with headings, its own or
-    of its methods, they stay alone.
+    In a file without a single heading above a docstring, those that have one, and classes and
+    functions without: so what is there can be found on any page. Where an author writes headings,
+    those that have a docstring without one; in a class with headings, its own or of its methods,
+    they stay alone. The contents may [leave out](#_in_contents) some: at its heading a method still
+    begins beside its code, however long the notes above it are.
     """
     headed = {row.documents.name for row in rows(source) if row.documents and _is_headed(row)}
     first = {definition.name: definition for definition in reversed(source.definitions)}
-    listed = {*_in_contents(source)}
+    listed = _documented(source)
     if not headed:
-        listed |= {*_undocumented(source)}
+        listed = listed | {*_undocumented(source)}
     # Classes with headings.
     known = headed | {name.rpartition(".")[0] for name in headed}
     return [
@@ -153,15 +157,23 @@ def _undocumented(source: Source) -> Iterator[Definition]:
                 yield one
 
 
+def _documented(source: Source) -> set[Definition]:
+    r"""
+    What has a docstring, without helpers and examples of a class.
+    """
+    return {
+        one
+        for one in source.definitions
+        if one.docstring and not re.search(r"(^|\.)_|\.example$", one.name)
+    }
+
+
 def _in_contents(source: Source) -> list[Definition]:
     r"""
-    The contents of a page are short: no helpers, no examples of a class, and no methods at all
-    where they would make the list too long, and something else is in it.
+    The contents of a page are short: no methods at all where they would make the list too long, and
+    something else is in it.
     """
-    listed = [
-        definition
-        for definition in source.definitions
-        if definition.docstring and not re.search(r"(^|\.)_|\.example$", definition.name)
-    ]
+    documented = _documented(source)
+    listed = [one for one in source.definitions if one in documented]
     at_top = [definition for definition in listed if definition.depth == 0]
     return at_top if len(listed) > MOST_ENTRIES and len(at_top) > 1 else listed

@@ -20,9 +20,11 @@ _ITALICS = r"\*(?:\\.|[^*\\\n])+\*"
 _TYPES = re.compile(
     rf"(?:\A \(|(?m:^ *\* )(?:{_ITALICS} \()?)(?P<types>{_ITALICS}(?:, {_ITALICS})*)(?=[:)]|(?m:$))"
 )
-# The end of a full name is all that is shown behind a tilde; `_` has a backslash before it.
+# The end of a full name is all that is shown behind a tilde, and a point in front is one of such an
+# end. `_` has a backslash before it.
 _WORD = re.compile(
-    r"(?:\"[^\"]*\"|'[^']*')|(?<![\w.~\\])~?(?P<name>[^\W\d](?:\w|\\_)*(?:\.[^\W\d](?:\w|\\_)*)*)"
+    r"(?:\"[^\"]*\"|'[^']*')"
+    r"|(?<![\w.~\\])~?(?P<name>\.?[^\W\d](?:\w|\\_)*(?:\.[^\W\d](?:\w|\\_)*)*)"
 )
 
 

@@ -24,8 +24,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution
@@ -217,20 +217,44 @@ class Edit:
             waiting += new
         return sorted(found)
 
+    def of_pages(self, pages: Collection[str]) -> "Edit":
+        r"""
+        ### The same, with the modules of pages and what they need alone
+
+        `pages` are paths from the root.
+        """
+        needed = {
+            self.paths[one]
+            for place, path in self.paths.items()
+            if path in pages and path in self.modules
+            for one in self.closure(place)
+        }
+        modules = {path: one for path, one in self.modules.items() if path in needed}
+        return replace(self, modules=modules)
+
     def foreign(self, path: str) -> set[str]:
         r"""
         ### What a page imports at once, and no browser has
 
-        Packages of others. What is imported only when a function is called may be missing.
+        Packages of others, and files of its own that were left out, as those that git ignores. What
+        is imported only when a function is called may be missing.
         """
         found, waiting = {path}, [path]
         names: set[str] = set()
+        left_out: set[str] = set()
         while waiting:
             module = waiting.pop()
             at_once = imported(
                 (self.root / self.paths[module]).read_bytes(), _around(module), at_once=True
             )
             names |= {name.partition(".")[0] for name in at_once}
+            folder = self.root / self.modules.get(self.paths[module], "")
+            left_out |= {
+                module_name(one)
+                for name in at_once
+                for one in files_of(name)
+                if one not in self.paths and (folder / one).is_file()
+            }
             needed = {one for name in at_once for one in files_of(name)} & self.imports[module]
             waiting += needed - found
             found |= needed
@@ -241,7 +265,7 @@ class Edit:
             DRAWN,
             *(["torch"] * bool(self.stand_in)),
         }
-        return names - known
+        return names - known | left_out
 
     def index(self) -> str:
         r"""

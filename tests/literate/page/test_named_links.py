@@ -175,11 +175,13 @@ from pkg.cards import Hand, sort
 
 
 class My_hand(Hand):
-    def take(self, card, other):
+    def take(self, card, other, third, fourth):
         """
         :param card: one
         :type card: ~pkg.cards.Hand or str, 'Hand'
         :param My_hand other: that
+        :param .Hand third: one
+        :param .Nobody fourth: one
         :rtype: Hand
         :raises ValueError: if
         """
@@ -221,6 +223,8 @@ def test_a_type_is_a_link_where_it_means_one_thing() -> None:
     assert [("".join(one.itertext()), one.get("href")) for one in links] == [
         ("Hand", "../cards/#Hand"),
         ("My_hand", "#My_hand"),
+        # With a point in front, as Sphinx finds the end of a full name.
+        ("Hand", "../cards/#Hand"),
         ("Hand", "../cards/#Hand"),
         ("ValueError", f"{PYTHON}exceptions.html#ValueError"),
         ("My_hand", "#My_hand"),
@@ -231,6 +235,7 @@ def test_a_type_is_a_link_where_it_means_one_thing() -> None:
         ("My_hand", "#My_hand"),
     ]
     assert "b (a sort of ndarray, deal or no.Name): those" in shown.text()
+    assert "fourth (.Nobody): one" in shown.text()
 
 
 def test_a_page_that_was_kept_follows_a_name_that_a_package_hands_on(tmp_path: Path) -> None:

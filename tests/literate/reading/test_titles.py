@@ -3,7 +3,8 @@ r"""Which definitions have a heading, and which of these the contents of a page 
 import pytest
 
 from literate.reading.source import parse
-from literate.reading.titles import named
+from literate.reading.rows import rows
+from literate.reading.titles import row_note
 
 
 def class_of(name: str, methods: int) -> str:
@@ -24,4 +25,8 @@ def class_of(name: str, methods: int) -> str:
 def test_methods_are_listed_where_the_list_stays_short_or_would_be_empty(
     text: str, count: int
 ) -> None:
-    assert len(named(parse(text))) == count
+    source = parse(text)
+    titles = [title for row in rows(source) if (title := row_note(row, source).title)]
+    assert sum(title.is_listed for title in titles) == count
+    # Each has its heading, from which on its notes stand beside its code again.
+    assert len(titles) == text.count('"""') // 2
