@@ -441,7 +441,8 @@ class _Page:
     def notes(self, piece: Piece) -> Iterator[str]:
         r"""
         The comment above a definition, its docstring and those of all that is inside, in order.
-        Each but the first says which method it is about.
+        Each but the first says which method it is about. A heading with nothing below it is one
+        line: several in a row would look like sections that were lost.
         """
         above = notebook_cells.comment(piece)
         if above is not None:
@@ -457,7 +458,8 @@ class _Page:
                 yield text
             elif text.startswith("#"):
                 heading, _, rest = text.partition("\n")
-                yield f"{heading} (`{name}`)\n{rest}"
+                alone = f"**`{name}`**: {heading.lstrip('# ')}"
+                yield f"{heading} (`{name}`)\n{rest}" if rest else alone
             else:
                 yield f"**`{name}`**\n\n{text}"
 

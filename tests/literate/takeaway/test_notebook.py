@@ -207,6 +207,12 @@ def test_below_the_other_pages_stands_one_heading() -> None:
     assert headings(FILES | {PATH: without})[:2] == ["## What this page builds on", "## The model"]
 
 
+def test_a_method_that_has_a_heading_and_nothing_below_it_is_one_line() -> None:
+    files = FILES | {PATH: FILES[PATH].replace("\n\n                It halves.", "")}
+    (note,) = (one.source for one in notebook_of(files).cells if "A step" in one.source)
+    assert note.endswith("* nothing\n\n**`step`**: A step")
+
+
 SHOWN = """
         A table, and *then* a figure:
 
