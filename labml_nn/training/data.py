@@ -49,7 +49,9 @@ def tiny_shakespeare() -> str:
     ## Tiny Shakespeare
 
     Scenes from Shakespeare's plays, 1,115,394 characters. Small language models have been
-    compared on this text for a decade. It comes with the package, so no network is needed.
+    compared on this text for a decade. It comes with the package, so no network is needed. A
+    notebook has no package: there, [another
+    function](../transformers/basic/autoregressive_experiment.py#read_text) fetches it.
     """
     return files("labml_nn.training").joinpath("tiny_shakespeare.txt").read_text("utf-8")
 

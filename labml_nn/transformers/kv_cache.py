@@ -204,10 +204,11 @@ def example(
 
     A text at once, and in two pieces with a cache. The logits of the last positions are equal.
 
-    ### In your browser
+    ### In a browser
 
-    A model writes twice with the same random numbers, with a cache and without, and says how fast.
-    When its 64 positions are full, it keeps the last 16 tokens and reads them anew, both times.
+    On the site a model writes here twice with the same random numbers, with a cache and without,
+    and says how fast. When its 64 positions are full, it keeps the last 16 tokens and reads them
+    anew, both times.
 
     [What it wrote in a browser, and how fast](../../results/writing.json#tables.written)
 

@@ -96,9 +96,14 @@ def has_notebook(source: Source, settings: Settings) -> bool:
 
     It has one if there is something to run: an example, or a function `notebook`, on a page that
     the [settings](../settings.py) name among the `examples`. What fits one of the patterns in
-    `machinery` has none.
+    `machinery` has none. Nor has a page with a form of its own: its notes say how to use the form,
+    and a notebook doesn't have it. (A form that another page's function runs is only beside what
+    the page is about.)
     """
     if not settings.runs(source.path):
+        return False
+    form = (settings.edit or {}).get("forms", {}).get(source.path, {})
+    if form.get("target", "").partition(":")[0] == source.module:
         return False
     if any(fnmatch(source.path, pattern) for pattern in settings.machinery):
         return False

@@ -14,7 +14,9 @@ measures them, and writes for each page what it found:
 
 `cores` are minutes on two cores, `gpu` those on a Tesla T4, and `memory` is what of its memory the
 notebook uses at a time, in GiB. A notebook that does not ask for a GPU has no `gpu`. With
-`timed = true` the minutes on two cores are those of a run, and no count.
+`timed = true` the minutes on two cores are those of a run, and no count: the notebook looks at
+numbers, and where nothing is computed there are none. Of the minutes on a GPU its training is
+counted then, and the rest is that of the run.
 
 A notebook may train a larger model where there is a GPU. It has `larger`, which is the place of the
 recorded loss, or empty if there is none:
@@ -57,7 +59,8 @@ def said(
         parts.append(_times(counted))
     if "larger" in counted:
         # Without it, the minutes read as if a GPU were slower.
-        to = f", to a loss of about {number(counted['larger'])}" if counted["larger"] else ""
+        place = counted["larger"]
+        to = f", to a loss of about {number(place)}" if place else ", whose loss isn't recorded"
         parts.append(f"On a GPU it trains a larger model{to}.")
     elif on_gpu and "gpu" not in counted:
         parts.append("It runs on a GPU, if there is one.")
@@ -67,15 +70,14 @@ def said(
 
 
 def _times(counted: Mapping[str, Any]) -> str:
+    timed, count = ", by a timed run", ", by a count of the operations"
     text = f"Takes about {_minutes(counted['cores'])} on two cores"
+    if "gpu" not in counted:
+        return f"{text}{timed if counted.get('timed') else count}."
+    gpu = f"{_minutes(counted['gpu'])} on a Tesla T4 with {counted['memory']:.1f} GiB of its memory"
     if counted.get("timed"):
-        text += ", by a timed run"
-    if "gpu" in counted:
-        memory = f"{counted['memory']:.1f} GiB of its memory"
-        text += f", or {_minutes(counted['gpu'])} on a Tesla T4 with {memory}"
-    if "gpu" in counted or not counted.get("timed"):
-        text += ", by a count of the operations"
-    return f"{text}."
+        return f"{text}{timed}, or {gpu}, if all but the training takes as long as on the cores."
+    return f"{text}, or {gpu}{count}."
 
 
 def _minutes(number: float) -> str:

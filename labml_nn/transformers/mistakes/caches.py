@@ -92,7 +92,7 @@ class PrefillUnmasked(Mistake):
     the next layer. (The figure above has one layer, so the new tokens are right there.)
     [TinyLLM](https://github.com/Mikyx-1/TinyLLM/issues/18) had it.
 
-    There is no button to train it: without a cache this line never runs.
+    Training doesn't show it: without a cache this line never runs.
     """
 
     of = RightCache

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import jupytext
 import nbformat
@@ -471,12 +472,14 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
         ("def example(): pass", {"machinery": ["other/*", "pkg/*"]}, False),
         ("def example(): pass", {"examples": ["other/*", "pkg/a.py"]}, True),
         ("def example(): pass", {"examples": ["other/*"]}, False),
+        ("def example(): pass", {"edit": {"forms": {"pkg/a.py": {"target": "pkg.b:f"}}}}, True),
+        ("def example(): pass", {"edit": {"forms": {"pkg/a.py": {"target": "pkg.a:f"}}}}, False),
         ("class notebook: pass", {}, False),
         ("from pkg.b import notebook", {}, False),
     ],
 )
 def test_a_page_has_a_notebook_if_it_defines_something_to_run(
-    text: str, settings: dict[str, list[str]], expected: bool
+    text: str, settings: dict[str, Any], expected: bool
 ) -> None:
     (source,) = package({"pkg/a.py": text}).values()
     assert has_notebook(source, replace(PLAIN, **settings)) == expected

@@ -27,14 +27,15 @@ def test_the_head_says_what_was_counted_and_nothing_else(tmp_path: Path) -> None
     assert said(settings, "p/d.py", []) == "Takes about 3.2 minutes on two cores, by a timed run."
     assert said(settings, "p/e.py", []).startswith(
         "Takes about 3.2 minutes on two cores, by a timed run, or 1.5 minutes on a Tesla T4 with "
-        "0.1 GiB of its memory, by a count of the operations."
+        "0.1 GiB of its memory, if all but the training takes as long as on the cores."
     )
     # Two minutes in the place of one are no slower GPU.
     choose = "In Colab, choose one under Runtime, Change runtime type."
     larger = said(settings, "p/f.py", [], number=lambda place: f"[1.50]({place})")
     reached = "to a loss of about [1.50](a.json#values.loss)"
     assert larger.endswith(f". On a GPU it trains a larger model, {reached}. {choose}")
-    assert said(settings, "p/g.py", []).endswith(f". On a GPU it trains a larger model. {choose}")
+    unknown = "On a GPU it trains a larger model, whose loss isn't recorded."
+    assert said(settings, "p/g.py", []).endswith(f". {unknown} {choose}")
     # What doesn't train isn't counted.
     runs = f"It runs on a GPU, if there is one. {choose}"
     assert said(settings, "p/c.py", ["torch"], on_gpu=True) == f"Needs torch. {runs}"
