@@ -13,7 +13,10 @@ from typing import Any
 
 CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(
-    ["torch.distributed.fsdp", "torch._dynamo", "matplotlib.backends.backend_svg"]
+    [
+        *("torch.distributed.fsdp", "torch._dynamo", "matplotlib.backends.backend_svg"),
+        "tests.literate.imported",
+    ]
 )
 
 
