@@ -115,8 +115,8 @@ def read_file(path: Path) -> dict[str, Tensor]:
         raise ValueError(f"the header of {path.name} is wrong: {error!r}") from None
 
     # Each begins where the one before it ends. So two names can't share bytes, and nothing can hide
-    # between two tensors. A name that comes twice, with two places, leaves a gap: JSON
-    # keeps the second one only.
+    # between two tensors. Of a name that comes twice, `json` keeps the second only. If the two have
+    # different places, that leaves a gap; if they have the same place, it isn't noticed.
     place = 0
     for start, end, name, dtype, shape in entries:
         # An empty shape is a single number: the product of nothing is 1. Two negative sizes would

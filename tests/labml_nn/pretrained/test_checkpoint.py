@@ -145,6 +145,12 @@ def test_a_bad_file_is_refused_by_both_and_with_one_sentence_by_us(
         load_file(path)
 
 
+def test_of_a_name_that_comes_twice_at_one_place_the_second_is_read(tmp_path: Path) -> None:
+    both = [json.dumps(entry(0, 8, [size], dtype)) for size, dtype in ((8, "U8"), (2, "F32"))]
+    path = raw(tmp_path / "twice.safetensors", '{{"a":{},"a":{}}}'.format(*both).encode(), bytes(8))
+    assert read_file(path)["a"].dtype == torch.float32
+
+
 @pytest.mark.parametrize("size", [0, 7, 8, 9, 60])
 def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, size: int) -> None:
     path = tmp_path / "cut.safetensors"
