@@ -122,7 +122,7 @@ class Strided:
         for size, wanted, stride in zip(
             self.shape, shape[len(strides) :], self.strides, strict=True
         ):
-            # Only a size of 1 has nothing to choose from. Two numbers for three places: which?
+            # Only a size of 1 can grow: with two numbers for three places, which goes where?
             if size not in (1, wanted):
                 raise ValueError(f"a size of {size} cannot be expanded to {wanted}")
             strides.append(stride if size == wanted else 0)

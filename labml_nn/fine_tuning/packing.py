@@ -235,8 +235,8 @@ def example(
         and what is in front belongs to other dialogues.
 
     ??? question "Leave only the causal half of the mask. How do you notice?"
-        By no shape. Pack one dialogue twice into a window: both halves should give the same logits,
-        and now the second half differs.
+        Shapes don't show it. Pack one dialogue twice into a window: both halves should give the
+        same logits, and now the second half differs.
     """
     # The letters that there are, and a question as long as it takes to fill half a window with it
     # and its answer.

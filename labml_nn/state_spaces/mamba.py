@@ -200,10 +200,11 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of such things.
 
-    To select, when the text is Shakespeare. In a small model without attention the loss after 500
-    steps of training is [1.972](../../results/state_spaces.json#tables.losses.Mamba.loss), and
+    Selecting, when the text is Shakespeare, gains nothing. In a small model without attention the
+    loss after 500 steps of training is
+    [1.972](../../results/state_spaces.json#tables.losses.Mamba.loss), and
     [1.968](../../results/state_spaces.json#tables.losses.Mamba%2C%20fixed%20weights.loss) with
     fixed weights. The short convolution is worth more: without it the loss is
     [2.149](../../results/state_spaces.json#tables.losses.Mamba%2C%20no%20convolution.loss). With
