@@ -3,7 +3,7 @@ r"""
 title: Course
 summary: Twelve steps, from guessing letters to a modern transformer.
 layout: path
-terms: {overfitting: A model gets better on its training text and worse on any other.}
+terms: {overfitting: A model gets better on its training text and worse on text that it has not seen.}
 ---
 
 You build a model that writes like Shakespeare, letter by letter, in twelve steps. Each step is
@@ -65,13 +65,14 @@ reaches 1.688.
 * [ ] **5. [One head](../transformers/ways/one_head_at_a_time.py).** A mean treats all letters
   alike. A head chooses: [2.555](../../results/course.json#tables.steps.One%20head.loss). That is no
   better than the table. Two things are missing: the head can't tell which letter was the last but
-  one, and it has no residual connection, so the last letter, too, must come through its weights.
+  one, and the last letter, too, has to share in its weighted mean.
 
   [step_05.py](../../docs/course/step_05.py "program")
 
 * [ ] **6. [Positions](../transformers/positional_encoding.py)** tell the order:
-  [2.492](../../results/course.json#tables.steps.One%20head,%20with%20positions.loss). (In a try
-  with three seeds, a residual connection in place of positions gave 2.485, and both gave 2.297.)
+  [2.492](../../results/course.json#tables.steps.One%20head,%20with%20positions.loss). (In a
+  try with three seeds, a way for the last letter past the head, the *residual connection* of step
+  9, gave 2.485 in place of positions. Both together gave 2.297.)
 
   [step_06.py](../../docs/course/step_06.py "program")
 
