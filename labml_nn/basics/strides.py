@@ -56,8 +56,8 @@ class Strided:
         * `strides` has, for each axis, the places between neighbours
         * `offset` is the place of the first element
         """
-        # Nothing is checked here: a wrong stride reads elsewhere in the memory. PyTorch checks that
-        # no stride is negative or leads out of it.
+        # Nothing is checked here: with a wrong stride, `read` can give other numbers. PyTorch checks
+        # that no stride is negative or leads out of the memory.
         self.memory = memory
         self.shape = shape
         self.strides = strides
