@@ -117,7 +117,8 @@ class Configs(TrainingLoopConfigs):
                 with monit.section("Evaluate", is_silent=True):
                     loss = evaluate(self.model, validation_tokens, self.seq_len)
 
-                # Saved at once. After the last step labml closes the file and saves then.
+                # It is on the screen at once. The file gets what has come together once in a while,
+                # and when the run ends.
                 tracker.save(step + 1, {"loss.validation": loss})
 
         # What the model writes now.
@@ -179,7 +180,7 @@ def transformer(c: Configs) -> AutoregressiveTransformer:
         len(tokenizer), c.d_model, c.heads, c.n_layers, c.d_ff, c.seq_len
     )
 
-    # The helper tells the device, and labml prints which one it is.
+    # The helper has chosen the device. Which one it is stands in “configs.yaml”.
     return model.to(c.device)
 
 
@@ -220,8 +221,8 @@ def run(folder: Path, settings: Mapping[str, Any]) -> Configs:
     # The writers: lines on the screen and files. Without this, labml would look for a server.
     experiment.create(name="labml_experiment", writers={"screen", "file"})
 
-    # From the class with its defaults and the settings, labml computes what is needed, and
-    # prints it: where each value comes from, and which ones were changed.
+    # From the class with its defaults and the settings, labml computes what is needed, and says so
+    # when it does. What came out goes into “configs.yaml”, and which settings were given.
     conf = Configs()
     experiment.configs(conf, dict(settings))
 

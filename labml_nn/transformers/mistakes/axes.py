@@ -78,8 +78,8 @@ class ViewForSplit(Mistake):
     called a head is a stretch of positions, and what is called a position is a piece of one. The
     causal mask then hides the wrong things.
 
-    Such a low loss looks like a success, until the model writes: it predicts from prefixes hardly
-    better than guessing,
+    The printed loss looks like a success, until the model writes: from prefixes it predicts hardly
+    better than guessing, with a loss of
     [4.089](../../../results/mistakes.json#tables.mistakes.ViewForSplit.honest). Somebody who
     trained nanoGPT's small model [reported a loss of
     1.2164](https://github.com/karpathy/nanoGPT/issues/234), where others get 1.47, and nobody found

@@ -42,7 +42,14 @@ def test_two_runs_are_trained_recorded_and_shown_and_nothing_else_is_written(
         assert track["loss.validation"][-1][1] < track["loss.validation"][0][1] < 3
         assert 0 < track["accuracy.train"][0][1] < track["accuracy.train"][-1][1] < 1
         assert '"status": "completed"' in (run / "run_log.jsonl").read_text()
-        assert "value: 60" in (run / "configs.yaml").read_text()
+        configs = (run / "configs.yaml").read_text()
+        assert "value: 60" in configs
+        # What was computed is in the file, and isn't printed.
+        assert "device:\n  computed: " in configs
+        # The file has the loss of each step, and not only their mean.
+        first = json.loads((run / "log.jsonl").read_text().splitlines()[0])
+        assert len(first["track"]["loss.train"][0][1]) == 10
+    assert "d_model" not in done.stdout
     shown = ("labml_experiment", "Prepare model", "loss.validation", "accuracy.train")
     assert all(part in done.stdout for part in shown)
     # The prompt in a colour of its own, and nine letters after it.
