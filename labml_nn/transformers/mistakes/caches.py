@@ -108,8 +108,9 @@ class OffsetJumps(Mistake):
     ## An offset that jumps with the prompt
 
     The offset grows by the length of the prompt in each call, not by the length of the part. If all
-    parts have one token, there is no difference. It was in
-    [tiny-llm](https://github.com/skyzh/tiny-llm/issues/46), a course on serving models.
+    parts have one token, there is no difference. In
+    [tiny-llm](https://github.com/skyzh/tiny-llm/issues/46), a course on serving models, the offset
+    jumped once: after a prompt of six tokens it went from 6 to 12, then to 13.
 
     It can't be trained here: training reads each text as a whole.
     """
