@@ -1,7 +1,7 @@
 r"""
 ---
 title: An Honest Loss
-summary: A loss that is too good to be true is a leak. Predicting from prefixes alone finds it.
+summary: A loss that is too good to be true may be a leak. Predicting from prefixes alone finds it.
 terms:
   teacher forcing: Predicting each token from the true tokens before it, all at once.
 ---

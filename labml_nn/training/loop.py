@@ -99,7 +99,8 @@ def adamw(model: nn.Module, rate: float = 3e-3, weight_decay: float = 0.1) -> to
 
     # `betas` are the memories of the gradients and of their squares: the first reaches back about
     # 10 steps, the second about 100. The second is usually 0.999, for 1,000 steps; our runs are
-    # short. `fused` updates all weights in one call; the result is the same up to rounding.
+    # short. `fused` updates all weights of a group in one call; the result is the same up to
+    # rounding.
     return torch.optim.AdamW(groups, rate, betas=(0.9, 0.99), fused=True)
 
 

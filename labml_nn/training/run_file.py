@@ -114,7 +114,7 @@ class RunFile:
             return
         # What dropout draws next is known at this moment only.
         run.random = random_state(run.device)
-        # The tensors stay on the device of the model; `take` brings them to the CPU first.
+        # Tensors are written from the device that they are on; `take` reads them to the CPU first.
         states = {name: one.state_dict() for name, one in self.parts(run).items()}
         numbers = {name: getattr(run, name) for name in NUMBERS}
 
@@ -147,7 +147,7 @@ class RunFile:
                 "another folder, or remove the file"
             )
 
-        # Each part puts its tensors where it is itself.
+        # Each part copies its tensors to its own device.
         for name, part in self.parts(run).items():
             part.load_state_dict(kept["states"][name])
         # The counts and the losses take the place of the zeros of a new run.

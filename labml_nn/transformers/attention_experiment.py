@@ -11,7 +11,7 @@ other. **In:** a sentence. **Out:** pictures of the scores, of what the mask lea
 weights.
 
 Nothing is trained. So that there is something to see, equal words have equal vectors, and queries
-are made as keys are: a word then asks for itself. The score of “to” with “to” is large and
+are made as keys are: a word then looks for itself. The score of “to” with “to” is large and
 positive, those of “to” with other words are smaller, above or below zero. A trained model asks for
 more useful things, by the same lines.
 

@@ -43,7 +43,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-# Called with a score, `b`, `h`, `i` and `j`, and with the last four.
+# The first is called with a score, `b`, `h`, `i` and `j`, the second with the last four of these.
 ScoreFunction = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 MaskFunction = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 

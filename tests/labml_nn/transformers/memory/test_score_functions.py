@@ -72,6 +72,15 @@ def test_slopes_and_cap_are_those_on_the_page() -> None:
     )
 
 
+def test_a_score_function_that_hides_all_keys_leaves_their_mean() -> None:
+    query, key, value = vectors()
+    lowest = torch.finfo(value.dtype).min
+    mean, _ = page.attend(query, key, value, lambda score, *at: torch.full_like(score, lowest))
+    torch.testing.assert_close(mean, value.mean(2, keepdim=True).expand_as(mean))
+    nothing, _ = page.attend(query, key, value, None, lambda b, h, i, j: (i < 0) & (j < 0))
+    assert not nothing.any()
+
+
 def test_a_query_that_sees_nothing_has_finite_gradients() -> None:
     parts = [part.requires_grad_() for part in vectors()]
     mean, _ = page.attend(*parts, page.alibi(HEADS), everywhere_else)
