@@ -78,12 +78,13 @@ class ViewForSplit(Mistake):
     called a head is a stretch of positions, and what is called a position is a piece of one. The
     causal mask then hides the wrong things.
 
-    The printed loss looks like a success, until the model writes: from prefixes it predicts hardly
-    better than guessing, with a loss of
-    [4.089](../../../results/mistakes.json#tables.mistakes.ViewForSplit.honest). Somebody who
-    trained nanoGPT's small model [reported a loss of
+    The printed loss looks like a success, until the model writes. Over prefixes of all lengths its
+    loss is [4.089](../../../results/mistakes.json#tables.mistakes.ViewForSplit.honest) on average,
+    hardly better than guessing.
+
+    Somebody who trained nanoGPT's small model [reported a loss of
     1.2164](https://github.com/karpathy/nanoGPT/issues/234), where others get 1.47, and nobody found
-    out why. That model wrote English words, which speaks against a line like this one.
+    out why. That model wrote English words, so our guess is another mistake than this one.
     """
 
     # The same shape from another cut.
