@@ -83,7 +83,7 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
 
     ### Exercises
 
-    ??? question "Small operations are a larger part of the work in a wide model or a narrow one?"
+    ??? question "Where are small operations more of the work: in a wide model or in a narrow one?"
         In a narrow one. The work of the matrix products grows with the square of the width, that of
         the small operations between them with the width alone.
 
