@@ -129,8 +129,8 @@ class Trainer:
         r"""
         ### This rank's part of a batch
         """
-        # Cut first and moved then, so that nothing is moved in vain. The 16 or 32 bits of a file
-        # of tokens are too few for PyTorch's cross entropy.
+        # Cut first and moved then, so that nothing is moved in vain. A file of tokens has 16 or 32
+        # bits for each, which PyTorch's cross entropy doesn't take as targets.
         inputs, targets = self.batches.at(step)
         return (
             own_columns(inputs).to(self.device, torch.long),
