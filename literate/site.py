@@ -50,7 +50,7 @@ from literate.reading.front_matter import UNTITLED
 from literate.reading.import_folders import import_folders
 from literate.reading.labels import UNDEFINED, UNLABELLED, undefined, unlabelled
 from literate.reading.on_demand import OnDemand
-from literate.reading.python_files import placed, python_files
+from literate.reading.python_files import IDLE, idle, placed, python_files
 from literate.reading.source import Source, read, unread
 from literate.results import files
 from literate.results.fingerprints import fingerprint
@@ -86,9 +86,10 @@ EXTENSIONS: Mapping[str, Mapping[str, object]] = {
 }
 # How a link asks for a change of another page, or for all of them.
 SHOWN_CHANGES = ('"difference"', '"gallery"')
-# Outside strict settings these are no mistakes: a page has the name of its file for a title, and
-# labels and substitutions may stand in the documents and settings of Sphinx.
-REMARKS = (UNDEFINED, UNLABELLED, UNTITLED)
+# Outside strict settings these are no mistakes: a page has the name of its file for a title, labels
+# and substitutions may stand in the documents and settings of Sphinx, and what a pattern excludes
+# need not be there.
+REMARKS = (IDLE, UNDEFINED, UNLABELLED, UNTITLED)
 NO_SOURCES: Mapping[str, Source] = {}
 # Why the example of a page has no measurement, by the path of the page.
 Unmeasured = Mapping[str, tuple[Problem, ...]]
@@ -486,10 +487,11 @@ def of_all(site: Site) -> Iterator[Problem]:
     r"""
     ## Problems that no page has alone
 
-    Files that want one page, lessons that are called the same, exercises and cells of no page, and
-    reasons that no lesson needs.
+    Files that want one page, patterns that exclude nothing, lessons that are called the same,
+    exercises and cells of no page, and reasons that no lesson needs.
     """
     yield from site.conflicts
+    yield from idle(site.settings)
     yield from unlabelled(site.sources.values(), site.sources)
     yield from undefined(site.sources.values())
     yield from lessons.called_the_same(site.sources.values(), lessons.of_project(site.settings))

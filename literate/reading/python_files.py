@@ -20,12 +20,15 @@ import os
 import posixpath
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from fnmatch import fnmatch
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from literate.problems import Problem
+from literate.problems import Problem, line_of
 from literate.settings import Settings
 
+# What is said of patterns together.
+IDLE = "patterns exclude nothing"
 # Folders that programs write. Somebody's package can be called so, too.
 WRITTEN = {"__pypackages__", "_build", "build", "dist", "node_modules", "site-packages", "venv"}
 # What lies in an environment, and in a site of this tool, but not among its own sources.
@@ -92,6 +95,26 @@ def _is_left_out(folder: Path) -> bool:
 def _is_excluded(path: Path, settings: Settings) -> bool:
     name = path.relative_to(settings.root).as_posix()
     return any(fnmatch(name, pattern.rstrip("/")) for pattern in settings.exclude)
+
+
+def idle(settings: Settings) -> Iterator[Problem]:
+    r"""
+    ## Patterns that exclude nothing
+
+    Most often because paths begin in the folder of the settings, and the pattern doesn't.
+    """
+    if not settings.exclude:
+        return
+    files = python_files(replace(settings, exclude=()))
+    known = {*files, *(one.as_posix() for path in files for one in PurePosixPath(path).parents)}
+    text = (settings.root / "pyproject.toml").read_text("utf-8")
+    for pattern in settings.exclude:
+        if not any(fnmatch(one, pattern.rstrip("/")) for one in known):
+            sentence = f"`exclude` names `{pattern}`, but no file or folder of a package matches it"
+            deeper = f"*/{pattern.rstrip('/')}"
+            is_meant = any(fnmatch(one, deeper) for one in known)
+            hint = f"; is `{deeper}` meant?" if is_meant else "."
+            yield Problem("pyproject.toml", line_of(f'"{pattern}"', text), sentence + hint, IDLE)
 
 
 def _ignored(package: Path, found: Iterable[Path]) -> set[Path]:

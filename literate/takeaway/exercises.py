@@ -236,8 +236,12 @@ def problems(
             yield from error.problems
             continue
         if exercise.right in asked.text:
-            sentence = f"`{exercise.right}` stands here whole; the page alone has it."
-            yield asked.problem(sentence, "line")
+            at = asked.text[: asked.text.index(exercise.right)].count("\n") + 1
+            sentence = (
+                f"`{exercise.right}` is the whole line that readers write, and would be kept "
+                'twice; name a part of it, as in `"b + c" = "b - c"` of `a = b + c`.'
+            )
+            yield Problem(asked.file, at, sentence)
         if exercise.shape and measurement:
             yield from _shape(exercise, asked, measurement)
     if source.path in settings.lessons.get("practised", ()):

@@ -153,7 +153,8 @@ def _wrong(asked: Asked, said: Said) -> Iterator[Problem]:
             yield asked.problem(f"{start} is no Python: {verdict}.", begins)
         elif verdict.startswith(KNOWN) and verdict != f"{KNOWN}{name}.":
             other = verdict.removeprefix(KNOWN).rstrip(".")
-            sentence = f"{start} gives what “{other}” gives, by whose name readers are told of it."
+            sentence = f"{start} gives what “{other}” gives, so readers are told that name; "
+            sentence += "let `example` call it with what tells them apart, or leave one out."
             yield asked.problem(sentence, begins)
         elif verdict == STILL and name != asked.bug:
             sentence = f"{start} gives what the bug gives, so readers are told that it is there."

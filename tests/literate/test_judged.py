@@ -284,8 +284,9 @@ def test_an_author_is_told_of_each_exercise_that_judges_wrongly(tmp_path: Path) 
         (6, "the mistake “nothing changes” is judged right: the example gives the same with it."),
         (7, "the mistake “it is no Python” is no Python: SyntaxError: invalid syntax."),
         (
-            *(9, "the mistake “it goes too far as well” gives what “it goes too far” gives, by "),
-            "whose name readers are told of it.",
+            *(9, "the mistake “it goes too far as well” gives what “it goes too far” gives, so "),
+            "readers are told that name; let `example` call it with what tells them apart, ",
+            "or leave one out.",
         ),
         (
             10,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from literate.reading.python_files import placed, python_files
+from literate.reading.python_files import idle, placed, python_files
 from literate.settings import Settings
 from tests.literate.projects import write
 
@@ -65,6 +65,16 @@ def test_what_the_settings_exclude_is_left_out(
     tree: Path, patterns: list[str], left: list[str]
 ) -> None:
     assert list(python_files(Settings(tree, {".": ""}, exclude=patterns))) == left
+
+
+def test_a_pattern_that_excludes_nothing_is_told(tree: Path) -> None:
+    (tree / "pyproject.toml").write_text('exclude = [\n"secret.*",\n"nobody/*",\n"tools/"]\n')
+    settings = Settings(tree, {".": ""}, exclude=["secret.*", "nobody/*", "tools/"])
+    said = "no file or folder of a package matches it"
+    assert [str(one) for one in idle(settings)] == [
+        f"pyproject.toml:2: `exclude` names `secret.*`, but {said}; is `*/secret.*` meant?",
+        f"pyproject.toml:3: `exclude` names `nobody/*`, but {said}.",
+    ]
 
 
 def test_what_git_ignores_is_left_out_but_for_a_package_that_is_named(tree: Path) -> None:

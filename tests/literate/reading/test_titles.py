@@ -2,8 +2,8 @@ r"""Which definitions have a heading, and which of these the contents of a page 
 
 import pytest
 
-from literate.reading.source import parse
 from literate.reading.rows import rows
+from literate.reading.source import parse
 from literate.reading.titles import row_note
 
 

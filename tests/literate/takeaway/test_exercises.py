@@ -221,9 +221,11 @@ def test_a_shape_is_that_of_the_example_and_the_right_line_stands_on_the_page_al
             [True] if said else []
         )
     right = "y, z = y * self.factor, y.sum(0)"
-    assert told(tmp_path, HOLES.replace("y, z =", right)) == [
-        f"holes.toml:4: `{right}` stands here whole; the page alone has it."
-    ]
+    (said,) = told(tmp_path, HOLES.replace("y, z =", right))
+    assert said.startswith(f"holes.toml:4: `{right}` is the whole line that readers write, ")
+    # In a mistake, too.
+    (said,) = told(tmp_path, HOLES.replace('"* self" = "/ self"', f'"{right}" = "y = 1"'))
+    assert said.startswith(f"holes.toml:7: `{right}` is the whole line")
     line = len(HOLES.splitlines()) + 2
     assert told(tmp_path, HOLES + HOLES.replace("/page", "/gone")) == [
         f"holes.toml:{line}: has an exercise of `pkg/gone.py`, which is no page."
