@@ -65,7 +65,7 @@ SKIPPED = (
     "#@title Are the lines right?",
 )
 # What the cells that are left out leave behind: the form asks whether they were run.
-BEFORE = {"__name__": "__main__", "set_up_notebook": None}
+BEFORE = {"__name__": "__main__", "set_up_notebook": None, "note_form": lambda *_: None}
 
 
 def name_of(path: Path) -> str:

@@ -114,8 +114,9 @@ def notebook(
     r"""
     ## Try it
 
-    5,000 steps, as for the loss on this page. `keep_in` is a folder to keep the weights in, on your
-    Drive if that is mounted.
+    5,000 steps, as for the loss on this page. To keep the weights, name a folder as `keep_in`
+    before you run the cells below. It lies on your Drive if that is mounted, else on the machine,
+    which Colab takes back.
     """
     # ### The text and the network
     # Every place of the training text is an example: three letters, and the one after them. In each

@@ -36,8 +36,9 @@ def notebook(
     r"""
     ## Try it
 
-    From counting to the modern transformer, with as many steps as for the chart on this page.
-    `keep_in` is a folder to keep the models in, on your Drive if that is mounted.
+    From counting to the modern transformer, with as many steps as for the chart on this page. To
+    keep the models, name a folder as `keep_in` before you run the cells below. It lies on your
+    Drive if that is mounted, else on the machine, which Colab takes back.
     """
     # ### The text, and counting
     # The first two steps of the course train nothing, nor does the side road to longer contexts.

@@ -132,8 +132,9 @@ def notebook(
     ## Try it
 
     First `steps` steps of filling gaps, then `fine_tuning_steps` of finding questions from each of
-    the two starts, as many as for the shares on this page. `keep_in` is a folder to keep the models
-    in, on your Drive if that is mounted.
+    the two starts, as many as for the shares on this page. To keep the models, name a folder as
+    `keep_in` before you run the cells below. It lies on your Drive if that is mounted, else on the
+    machine, which Colab takes back.
     """
     # ### An encoder that fills gaps
     # As in [the experiment before](experiment.py). The last tenth of the text is held out for both

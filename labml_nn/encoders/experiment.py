@@ -137,8 +137,9 @@ def notebook(
     r"""
     ## Try it
 
-    600 steps, as for the loss on this page. `keep_in` is a folder to keep the model in, on your
-    Drive if that is mounted.
+    600 steps, as for the loss on this page. To keep the model, name a folder as `keep_in` before
+    you run the cells below. It lies on your Drive if that is mounted, else on the machine, which
+    Colab takes back.
     """
     # ### The text and the model
     # Gaps need no labels, so all of the training text is used. The last tenth of the text is held

@@ -145,8 +145,9 @@ def notebook(
     r"""
     ## Try it
 
-    Three models of 400 steps. (The losses and the loads on this page are those of 1,000.) `keep_in`
-    is a folder to keep them in, on your Drive if that is mounted.
+    Three models of 400 steps. (The losses and the loads on this page are those of 1,000.) To keep
+    them, name a folder as `keep_in` before you run the cells below. It lies on your Drive if that
+    is mounted, else on the machine, which Colab takes back.
     """
     # ### The text and the models
     # The same batches for all three, 16 windows of 64 characters each. So a batch is 1,024 tokens,

@@ -138,7 +138,8 @@ def notebook(
     ## Try it
 
     `steps` of reading, then those of fine-tuning. They are as many as for the shares on this page.
-    `keep_in` is a folder to keep the models in, on your Drive if that is mounted.
+    To keep the models, name a folder as `keep_in` before you run the cells below. It lies on your
+    Drive if that is mounted, else on the machine, which Colab takes back.
     """
     # ### Reading
     # All facts are in the text. Half of them will be in the dialogues, too. The seed decides the

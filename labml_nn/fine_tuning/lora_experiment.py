@@ -84,8 +84,9 @@ def notebook(
     ## Try it
 
     Train the base model for `steps` steps, and adapt it twice, each time with half as many. (The
-    losses on this page are those of a base of 1,000 steps.) `keep_in` is a folder to keep the
-    models in, on your Drive if that is mounted.
+    losses on this page are those of a base of 1,000 steps.) To keep the models, name a folder as
+    `keep_in` before you run the cells below. It lies on your Drive if that is mounted, else on the
+    machine, which Colab takes back.
     """
     # ### Two texts
     # The second one is short. That is the usual case: a large text for the base, a small one for

@@ -126,8 +126,9 @@ def notebook(
     r"""
     ## Try it
 
-    Reading, fine-tuning, and then the pairs, with as many steps as for the table on this page.
-    `keep_in` is a folder to keep the models in, on your Drive if that is mounted.
+    Reading, fine-tuning, and then the pairs, with as many steps as for the table on this page. To
+    keep the models, name a folder as `keep_in` before you run the cells below. It lies on your
+    Drive if that is mounted, else on the machine, which Colab takes back.
     """
     # ### A model that answers
     # As in [the experiment before](dialogue_experiment.py). First it reads. The model's

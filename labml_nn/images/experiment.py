@@ -128,8 +128,9 @@ def notebook(steps: int = 800, seed: int = 1, keep_in: str = "") -> None:
     r"""
     ## Try it
 
-    Two models, one after the other, with as many steps as for the tables on this page. `keep_in` is
-    a folder to keep them in, on your Drive if that is mounted.
+    Two models, one after the other, with as many steps as for the tables on this page. To keep
+    them, name a folder as `keep_in` before you run the cells below. It lies on your Drive if that
+    is mounted, else on the machine, which Colab takes back.
     """
     # ### Digits
     # New digits in each step. The model's [run](../training/run.py) keeps the optimizer, the step

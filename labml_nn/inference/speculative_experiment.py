@@ -85,8 +85,9 @@ def notebook(
     ## Try it
 
     Two models of 600 steps. (Those of the tables on this page were trained for 2,000.) Take
-    `python` as the corpus, and prompt look-up finds a little more. `keep_in` is a folder to keep
-    the models in, on your Drive if that is mounted.
+    `python` as the corpus, and prompt look-up finds a little more. To keep the models, name a
+    folder as `keep_in` before you run the cells below. It lies on your Drive if that is mounted,
+    else on the machine, which Colab takes back.
     """
     # ### The text, and two models
     # The target has four layers, the draft a single one of half the width: a fourteenth of the

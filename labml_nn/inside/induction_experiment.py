@@ -99,8 +99,9 @@ def notebook(steps: int = 600, seed: int = 1, keep_in: str = "") -> None:
     r"""
     ## Try it
 
-    600 steps, as for the numbers on this page. `keep_in` is a folder to keep the model in, on your
-    Drive if that is mounted.
+    600 steps, as for the numbers on this page. To keep the model, name a folder as `keep_in` before
+    you run the cells below. It lies on your Drive if that is mounted, else on the machine, which
+    Colab takes back.
     """
     # ### The model
     # The seed decides on the first weights and on the sequences of the training. The model's

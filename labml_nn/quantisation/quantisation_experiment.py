@@ -55,7 +55,8 @@ def notebook(
 
     Most of the time is for training. After 1,000 steps the loss in 32 bits is about
     [1.85](../../results/without.json#tables.without.The%20whole%20model.loss); the table above has
-    that of 2,000. `keep_in` is a folder to keep the model in, on your Drive if that is mounted.
+    that of 2,000. To keep the model, name a folder as `keep_in` before you run the cells below. It
+    lies on your Drive if that is mounted, else on the machine, which Colab takes back.
     """
     # ### A model
     # The classic transformer, trained as on [its own

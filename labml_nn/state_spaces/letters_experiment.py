@@ -126,8 +126,9 @@ def notebook(steps: int = 400, seed: int = 1, keep_in: str = "") -> None:
     r"""
     ## Try it
 
-    Three layers, one after the other, with as many steps as for the table on this page. `keep_in`
-    is a folder to keep them in, on your Drive if that is mounted.
+    Three layers, one after the other, with as many steps as for the table on this page. To keep
+    them, name a folder as `keep_in` before you run the cells below. It lies on your Drive if that
+    is mounted, else on the machine, which Colab takes back.
     """
     # ### Letters among dots
     # The state has 16 numbers for each of 32 channels, in all three. Each model has a

@@ -89,8 +89,9 @@ def notebook(
     r"""
     ## Try it
 
-    Two models, one after the other, with as many steps as for the table on this page. `keep_in` is
-    a folder to keep them in, on your Drive if that is mounted.
+    Two models, one after the other, with as many steps as for the table on this page. To keep them,
+    name a folder as `keep_in` before you run the cells below. It lies on your Drive if that is
+    mounted, else on the machine, which Colab takes back.
     """
     # ### Two models
     # The same windows for both, of 64 letters, and the same learning rate. Each model has a

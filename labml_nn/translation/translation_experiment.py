@@ -172,8 +172,9 @@ def notebook(steps: int = 500, seed: int = 1, keep_in: str = "") -> None:
     r"""
     ## Try it
 
-    Three models of 500 steps, as many as for the shares on this page. `keep_in` is a folder to keep
-    them in, on your Drive if that is mounted.
+    Three models of 500 steps, as many as for the shares on this page. To keep them, name a folder
+    as `keep_in` before you run the cells below. It lies on your Drive if that is mounted, else on
+    the machine, which Colab takes back.
     """
     # ### The pairs
     # The first of the held-out days, in all its forms. We measure on 200 days.

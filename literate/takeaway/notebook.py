@@ -62,6 +62,7 @@ from literate.takeaway.snippet import DISTRIBUTIONS, import_lines, path_of, with
 # What a notebook defines that no page does.
 BROUGHT = (
     "set_up_notebook",
+    "note_form",
     "show_shapes",
     "judge_runs",
     "judge_line",
@@ -491,12 +492,32 @@ class _Page:
             return
         yield from self.text_cells("\n\n".join(self.notes(entry)))
         if body.form:
-            text = f"#@title Settings\n{body.form}\n{FIRST}"
+            read_in = json.dumps(self._read_in(entry, body), ensure_ascii=False, indent=4)
+            text = f"#@title Settings\n{body.form}\n{FIRST}\nnote_form({read_in}, globals())"
             yield code_cell(text, {"cellView": "form"})
         for note, code in body.cells:
             yield from self.note(note, entry.module)
             if code.strip():
                 yield code_cell(code)
+
+    def _read_in(self, entry: Piece, body: Body) -> dict[str, str]:
+        r"""
+        The settings that each section reads first. What has run has the old ones: a form that is
+        filled in anew says so.
+        """
+        heading = r"(?m)^##+ (.+)$"
+        section = "".join(re.findall(heading, "\n".join(self.notes(entry)))[:1]) or ENTRY
+        read_in: dict[str, str] = {}
+        waiting = body.settings
+        for note, code in body.cells:
+            found = re.findall(heading, "\n".join(note.texts)) if note else []
+            section = found[0].replace("`", "") if found else section
+            read = {use.name for statement in ast.parse(code).body for use in uses(statement)}
+            names = [name for name in waiting if name in read]
+            waiting = [name for name in waiting if name not in read]
+            if names:
+                read_in[section] = " ".join([*read_in.get(section, "").split(), *names])
+        return read_in
 
     def note(self, note: Note | None, module: str) -> Iterator[Cell]:
         yield from self.text_cells(self.markdown(note, module))
@@ -571,6 +592,7 @@ def _set_up(packages: Mapping[str, str], plan: Plan, made: Mapping[str, str]) ->
         needed=json.dumps(packages),
         sections=json.dumps(made, ensure_ascii=False),
         on_gpu=plan.on_gpu,
+        has_form=bool(plan.body.form),
         lazy_annotations=plan.needed.lazy_annotations,
     )
 

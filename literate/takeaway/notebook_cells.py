@@ -89,6 +89,13 @@ class Body:
     cells: tuple[tuple[Note | None, str], ...]
     names: Mapping[str, int]
 
+    @property
+    def settings(self) -> list[str]:
+        r"""
+        ### The names in the form
+        """
+        return re.findall(r"(?m)^(\w+) = .*#@param", self.form)
+
 
 def has_notebook(source: Source, settings: Settings) -> bool:
     r"""

@@ -115,8 +115,9 @@ def notebook(
     [1.85](../../../results/without.json#tables.without.The%20whole%20model.loss). On a GPU a larger
     one trains for 2,000, and reaches about
     [1.50](../../../results/gpu.json#tables.parts.the%20experiment.loss). With 0 `steps` the device
-    decides. `keep_in` is a folder to keep the model in, on your Drive if that is mounted: after a
-    break, the notebook goes on from it. A GPU from 2020 or later multiplies in [16
+    decides. To keep the model, name a folder as `keep_in` before you run the cells below: after a
+    break, the notebook goes on from it. It lies on your Drive if that is mounted, else on the
+    machine, which Colab takes back. A GPU from 2020 or later multiplies in [16
     bits](../../training/mixed_step.py). An older one, such as Colab's T4, does so if you set
     `float16`, which we haven't tried on a GPU yet.
     """

@@ -90,8 +90,9 @@ def notebook(
     The small transformer as it is, and with this page's part in its place. Two models of 500 steps
     take a minute or two on a CPU, and the plain one reaches a loss of about
     [2.05](../../../results/longer.json#values.steps.500). With 2,000 steps it reaches
-    [1.68](../../../results/longer.json#values.steps.2000), and both write better. `keep_in` is a
-    folder to keep the models in, on your Drive if that is mounted.
+    [1.68](../../../results/longer.json#values.steps.2000), and both write better. To keep the
+    models, name a folder as `keep_in` before you run the cells below. It lies on your Drive if that
+    is mounted, else on the machine, which Colab takes back.
     """
     # ### The text and the models
     # Characters in, characters out. Each model has a [run](../../training/run.py), which keeps its

@@ -97,8 +97,9 @@ def notebook(
     ## No attention, one head, four
 
     Three small transformers, trained for 500 steps each. The one with four heads reaches a loss of
-    about [2.05](../../../results/longer.json#values.steps.500). `keep_in` is a folder to keep the
-    models in, on your Drive if that is mounted.
+    about [2.05](../../../results/longer.json#values.steps.500). To keep the models, name a folder
+    as `keep_in` before you run the cells below. It lies on your Drive if that is mounted, else on
+    the machine, which Colab takes back.
     """
     # ### The text and the models
     # Characters in, characters out. Each model has a [run](../../training/run.py), which keeps its

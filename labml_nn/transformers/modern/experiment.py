@@ -111,9 +111,10 @@ def notebook(
     On a CPU the small model trains for 600 steps, and reaches a loss of about
     [1.66](../../../results/ablation.json#tables.changes.the%20modern%20recipe.loss). On a GPU a
     larger one trains for 1,500; we haven't recorded what it reaches. With 0 `steps` the device
-    decides. `keep_in` is a folder to keep the model in, on your Drive if that is mounted. A GPU
-    from 2020 or later multiplies in [16 bits](../../training/mixed_step.py); an older one does so
-    if you set `float16`, which we haven't tried on a GPU yet.
+    decides. To keep the model, name a folder as `keep_in` before you run the cells below. It lies
+    on your Drive if that is mounted, else on the machine, which Colab takes back. A GPU from 2020
+    or later multiplies in [16 bits](../../training/mixed_step.py); an older one does so if you set
+    `float16`, which we haven't tried on a GPU yet.
     """
     # ### The text
     # The same one as for the classic model, so that losses can be compared. The last tenth of it is

@@ -214,6 +214,22 @@ def test_a_method_that_has_a_heading_and_nothing_below_it_is_one_line() -> None:
     assert note.endswith("* nothing\n\n**`step`**: A step")
 
 
+def test_a_form_that_is_filled_in_anew_says_which_section_reads_the_setting(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = [one.source for one in notebook_of(FILES).cells if one.cell_type == "code"]
+    (set_up,) = (one for one in code if one.startswith("#@title Set-up"))
+    (form,) = (one for one in code if one.startswith("#@title Settings"))
+    names: dict[str, object] = {"set_up_notebook": None}
+    (note,) = (one for one in ast.parse(set_up).body if getattr(one, "name", "") == "note_form")
+    exec(ast.unparse(note), names)
+    # Twice the same, and another name; no cell reads the steps.
+    for filled in (form, form, form.replace('"a"', '"b"').replace("steps = 2", "steps = 3")):
+        exec(filled, names)
+    said = "name has changed: run the section “The loss” again, and what is below.\n"
+    assert capsys.readouterr().out == said
+
+
 SHOWN = """
         A table, and *then* a figure:
 
@@ -439,6 +455,7 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
         "sections": {},
         "lazy_annotations": False,
         "on_gpu": False,
+        "has_form": True,
         "judge_runs": judge_runs(),
     }
     brought = ("set_up.py.jinja", "show_shapes.py.jinja", "judge.py.jinja")
@@ -535,7 +552,12 @@ def set_up(needed: dict[str, str]) -> dict[str, object]:
     r"""Run the set-up of a notebook; the names that it leaves behind."""
     names: dict[str, object] = {}
     template = TEMPLATES.get_template("set_up.py.jinja")
-    exec(template.render(needed=needed, sections={}, lazy_annotations=False, on_gpu=True), names)
+    exec(
+        template.render(
+            needed=needed, sections={}, lazy_annotations=False, on_gpu=True, has_form=False
+        ),
+        names,
+    )
     return names
 
 
