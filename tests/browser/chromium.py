@@ -19,6 +19,17 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 
+# The suggestions below the address bar are pages, too: each window of a test loads them, which is
+# half of its work. No test types an address there.
+ADDRESS_BAR = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
+# What Playwright leaves out: of two such lists, Chromium reads the last.
+AS_PLAYWRIGHT = (
+    *("AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync"),
+    *("DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable", "HttpsUpgrades"),
+    *("LensOverlay", "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints"),
+    *("PaintHolding", "PreconnectToSearch", "ThirdPartyStoragePartitioning"),
+)
+
 REMEDY = "Install Chromium or Google Chrome, or set CHROMIUM to the path of one."
 
 
@@ -44,6 +55,7 @@ def running_browser() -> Iterator[Browser]:
 
 def _start(playwright: Playwright) -> Browser:
     flags = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"]
+    flags.append(f"--disable-features={','.join((*AS_PLAYWRIGHT, *ADDRESS_BAR))}")
     if _is_root():
         flags.append("--no-sandbox")  # Chromium's sandbox refuses to work for root
     failures = []
