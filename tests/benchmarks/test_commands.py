@@ -13,7 +13,8 @@ from benchmarks.__main__ import has_main, is_experiment, modules
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = sorted((ROOT / "results").glob("*.json"))
-EXPERIMENTS = [name for name, tree in modules().items() if is_experiment(tree)]
+MODULES = modules()
+EXPERIMENTS = [name for name, tree in MODULES.items() if is_experiment(tree)]
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
@@ -22,7 +23,7 @@ def test_the_command_of_a_result_can_be_run(path: Path) -> None:
     assert python == "python"
     if first == "-m":
         # Another package has a program of its own for each name.
-        assert rest[0] != "benchmarks" or rest[1] in modules()
+        assert rest[0] != "benchmarks" or rest[1] in MODULES
         assert (ROOT / rest[0].replace(".", "/")).with_suffix(".py").is_file() or len(rest) > 1
     else:
         # By itself a file finds the packages beside its folder only if it looks for them.
@@ -37,7 +38,7 @@ def test_without_a_name_it_lists_everything_and_imports_none_of_it(
     listed = capsys.readouterr().out
     lines = [line.split() for line in listed.splitlines()]
     names = {name for line in lines for name in line[1:3]}
-    assert set(modules()) <= names
+    assert set(MODULES) <= names
     assert not [one for one in set(sys.modules) - before if one.startswith("benchmarks.")]
 
 
@@ -66,7 +67,7 @@ def test_an_unknown_name_is_refused() -> None:
 
 
 def test_a_module_is_an_experiment_or_a_program_and_says_what_it_asks() -> None:
-    for name, tree in modules().items():
+    for name, tree in MODULES.items():
         assert is_experiment(tree) != has_main(tree), name
         assert len(program.question(tree)) > 20, name
 

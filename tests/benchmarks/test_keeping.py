@@ -3,6 +3,7 @@ r"""What is kept between runs is read again only if it is of today's sources, an
 import ast
 import importlib
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,20 @@ from benchmarks import averaging, long
 from benchmarks.__main__ import is_experiment, modules
 from benchmarks.library.experiment import Experiment, Job, Runner, label
 from benchmarks.library.keeping import Kept, described, key_of
+from benchmarks.record import code_of
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 EXPERIMENTS = [name for name, tree in modules().items() if is_experiment(tree)]
 # What a run would never find.
 FALSE = 0.123
+# To read all sources takes most of the time of a test, and no test changes one.
+READ_ONCE = cache(code_of)
+
+
+@pytest.fixture(autouse=True)
+def sources_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("benchmarks.census", "benchmarks.library.experiment"):
+        monkeypatch.setattr(f"{module}.code_of", READ_ONCE)
 
 
 class Asked(Exception):
@@ -37,8 +47,10 @@ def first_job(experiment: Experiment, folder: Path) -> tuple[Runner, Job | None]
     try:
         experiment.measure(runner)
     except Asked:
-        return Runner(experiment, folder), asked[0]
-    return runner, None
+        pass
+    # Its own method again.
+    del runner.all
+    return runner, asked[0] if asked else None
 
 
 def keeps(name: str) -> bool:
