@@ -56,6 +56,8 @@ def running_browser() -> Iterator[Browser]:
 def _start(playwright: Playwright) -> Browser:
     flags = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"]
     flags.append(f"--disable-features={','.join((*AS_PLAYWRIGHT, *ADDRESS_BAR))}")
+    # Python in the page is compiled once, quickly: no test runs it long enough to pay for more.
+    flags.append("--js-flags=--liftoff-only")
     if _is_root():
         flags.append("--no-sandbox")  # Chromium's sandbox refuses to work for root
     failures = []
