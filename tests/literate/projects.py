@@ -99,7 +99,7 @@ def _is_imported_before(root: Path, command: tuple[str, ...], variables: Mapping
         one for one in root.iterdir() if one.suffix == ".py" or (one / "__init__.py").exists()
     ]
     return (
-        command[0] in ("mkdocs", "literate")
+        command[0] in ("mkdocs", "literate", "pytest")
         and not any(name.startswith(("PYTHON", "LC_", "LANG", "TZ")) for name in variables)
         and not any(PathFinder.find_spec(one.stem) for one in modules)
     )

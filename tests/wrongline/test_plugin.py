@@ -1,11 +1,9 @@
 r"""Models as tests of pytest, run in a process of its own."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
-from tests.literate.projects import ROOT
+from tests.literate.projects import run
 
 MODELS = """
 import torch
@@ -32,16 +30,8 @@ TEST = "import torch\n\ndef test_it():\n    torch.manual_seed(7)\n    assert 1\n
 
 
 def pytest_on(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    own = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    command = ["-m", "pytest", "-p", "wrongline.plugin", "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env=os.environ | own,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["pytest", "-p", "wrongline.plugin", "-p", "no:cacheprovider", *arguments]
+    return run(folder, *command, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
 
 def test_a_model_is_a_test_and_what_was_not_tried_is_listed(tmp_path: Path) -> None:
