@@ -14,7 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Error, Playwright, sync_playwright
@@ -38,26 +38,24 @@ class NoBrowser(Exception):
 
 
 @contextmanager
-def running_browser() -> Iterator[Browser]:
-    r"""Give the first browser that starts, headless, and close it at the end.
+def running_browser(*flags: str) -> Iterator[Browser]:
+    r"""Give the first browser that starts, headless, with these flags, and close it at the end.
 
     Raises NoBrowser.
     """
     # 0 stands for the folder of the Playwright package, which is inside the environment.
     os.environ.setdefault("PLAYWRIGHT_BROWSERS_PATH", "0")
     with sync_playwright() as playwright:
-        browser = _start(playwright)
+        browser = _start(playwright, flags)
         try:
             yield browser
         finally:
             browser.close()
 
 
-def _start(playwright: Playwright) -> Browser:
-    flags = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"]
+def _start(playwright: Playwright, more: Sequence[str]) -> Browser:
+    flags = [*more, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"]
     flags.append(f"--disable-features={','.join((*AS_PLAYWRIGHT, *ADDRESS_BAR))}")
-    # Python in the page is compiled once, quickly: no test runs it long enough to pay for more.
-    flags.append("--js-flags=--liftoff-only")
     if _is_root():
         flags.append("--no-sandbox")  # Chromium's sandbox refuses to work for root
     failures = []

@@ -115,7 +115,8 @@ def addresses_asked(page: Page) -> list[str]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     r"""A headless Chromium."""
-    with running_browser() as browser:
+    # Python in the page is compiled once, quickly: no test runs it long enough to pay for more.
+    with running_browser("--js-flags=--liftoff-only") as browser:
         new_context = browser.new_context
 
         def patient(**options: Any) -> BrowserContext:
