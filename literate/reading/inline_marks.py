@@ -10,11 +10,15 @@ what a reader of Sphinx sees. What the short name of a role means is kept beside
 """
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 # The roles whose text is a name in code; what others hold is in a language of its own, or is words.
 _NAMES = set("any attr class const data exc func meth mod obj".split())
 _FULL = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
+# Before a name that is meant in a module of Python.
+OF_PYTHON = "python:"
+
 # What directives are called, and the roles that their authors mean.
 _MEANT = {
     "attribute": "attr", "classmethod": "meth", "exception": "exc", "function": "func",
@@ -325,7 +329,8 @@ def names_meant(texts: Iterable[str]) -> tuple[tuple[int, str, str], ...]:
     ## The names that are shown otherwise
 
     In the texts of a docstring: the number of the text, from 0, what is shown, and the name that is
-    meant. One with a point in front is the end of a name.
+    meant. One with a point in front is the end of a name. The full name of something in a module of
+    Python has a mark in front: in a role it is no word, and needs no import.
     """
     text = without_stray("\n".join(texts))
     found: dict[tuple[int, str], set[str]] = {}
@@ -334,6 +339,10 @@ def names_meant(texts: Iterable[str]) -> tuple[tuple[int, str, str], ...]:
         said = f"{match['shown']} <{match['meant']}>" if match["shown"] else said or match["short"]
         if said:
             shown, name = _named(said)
+            root, _, rest = name.partition(".")
+            is_full = match["role"] and (rest or _role_of(match) == "mod")
+            if is_full and root in sys.stdlib_module_names:
+                name = f"{OF_PYTHON}{name}"
             found.setdefault((text.count("\n", 0, match.start()), shown), set()).add(name)
     only = ((at, shown, names.pop()) for (at, shown), names in found.items() if len(names) == 1)
     return tuple((at, shown, name) for at, shown, name in only if name != shown)

@@ -70,7 +70,8 @@ def sort(cards): pass
 
 A :class:`~pkg.cards.Hand`, :meth:`.Hand.take`, :func:`a word <pkg.cards.sort>`, `one <.Hand>`,
 :func:`~numpy.sort` of numpy, :func:`!pkg.cards.sort`, :class:`.Nothing`, :ref:`words <pkg.cards>`,
-:meth:`.cards.Hand.take()`.
+:meth:`.cards.Hand.take()`. Not imported: :class:`threading.Thread`, :mod:`queue`,
+:func:`~os.path.join()`, :class:`os.Nothing`, `glob`, :class:`glob`.
 """
 
 
@@ -161,6 +162,9 @@ def test_a_role_leads_to_the_name_that_it_gives() -> None:
         ("one", "../cards/#Hand"),
         ("sort", "https://n.org/sort"),
         ("cards.Hand.take()", "../cards/#Hand.take"),
+        ("threading.Thread", f"{PYTHON}threading.html#threading.Thread"),
+        ("queue", f"{PYTHON}queue.html#module-queue"),
+        ("join()", f"{PYTHON}os.path.html#os.path.join"),
         ("take", "../cards/#Hand.take"),
         ("Hand", "../cards/#Hand"),
         # What a type says, in the line of the argument.
