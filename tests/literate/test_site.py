@@ -1,6 +1,7 @@
 r"""Sites built by MkDocs, strictly, in folders of their own: what is on them, what stops them."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,16 +17,28 @@ from tests.literate.shown import Shown
 TRIALS = "results/trials.json"
 
 
+FILES = {
+    "pyproject.toml": SETTINGS,
+    "mkdocs.yml": MKDOCS.replace("[index.md]", "[index.md, attention.md]"),
+    "docs/images/note.txt": "a file by hand",
+    "pkg/__init__.py": HOME,
+    "pkg/attention.py": ATTENTION,
+}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    r"""What is kept of a measurement: it imports PyTorch, and is the same for all these tests."""
+    folder = tmp_path_factory.mktemp("measured")
+    write(folder, FILES)
+    succeed(folder, "literate", "measure")
+    return folder / ".cache"
+
+
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    files = {
-        "pyproject.toml": SETTINGS,
-        "mkdocs.yml": MKDOCS.replace("[index.md]", "[index.md, attention.md]"),
-        "docs/images/note.txt": "a file by hand",
-        "pkg/__init__.py": HOME,
-        "pkg/attention.py": ATTENTION,
-    }
-    write(tmp_path, files)
+def project(tmp_path: Path, measured: Path) -> Path:
+    write(tmp_path, FILES)
+    shutil.copytree(measured, tmp_path / ".cache")
     return tmp_path
 
 
@@ -39,6 +52,8 @@ def page_of(project: Path, name: str) -> Shown:
 
 
 def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
+    # Here the build measures.
+    shutil.rmtree(project / ".cache")
     build(project)
     page, home = page_of(project, "attention"), page_of(project, "")
     source = ATTENTION.split("\n")
