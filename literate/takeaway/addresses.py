@@ -107,7 +107,8 @@ class Addresses:
             return f"{self.site}{path.removesuffix('.json')}/#{place}".removesuffix("#")
         if self.repository is None:
             return None
-        address = f"{self.repository}/blob/{BRANCH}/{path}"
+        # `HEAD` is the default branch, however it is called.
+        address = f"{self.repository}/blob/HEAD/{path}"
         return f"{address}#{anchor}" if anchor else address
 
     def of_colab(self, notebook: str) -> str | None:

@@ -310,7 +310,7 @@ def test_a_page_offers_its_own_notebook(
     page = page_of(project, "attention")
     assert [link for link in page.values("href") if "blob" in link] == [
         "https://colab.research.google.com/github/a/b/blob/main/notebooks/attention.ipynb",
-        "https://github.com/a/b/blob/main/pkg/attention.py",
+        "https://github.com/a/b/blob/HEAD/pkg/attention.py",
     ][: 2 * bool(address)]
     assert "../notebooks/attention.ipynb" in page.values("href")
     assert not [link for link in page_of(project, "").values("href") if "ipynb" in link]

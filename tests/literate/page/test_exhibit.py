@@ -317,5 +317,5 @@ def test_in_a_notebook_a_number_stays_and_a_figure_has_a_cell_of_its_own() -> No
     bare = with_addresses(note, "pkg/a.py", {}, Addresses())
     assert bare == "Is 1.55 so?\n\n\n\nAfter."
     linked = with_addresses(note, "pkg/a.py", {}, Addresses(repository="https://github.com/a/b"))
-    result = "https://github.com/a/b/blob/main/results/trials.json"
+    result = "https://github.com/a/b/blob/HEAD/results/trials.json"
     assert linked == f"Is [1.55]({result}#values.loss) so?\n\n\n\nAfter."

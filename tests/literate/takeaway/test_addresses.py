@@ -14,7 +14,7 @@ SOURCES = package(
     }
 )
 REPOSITORY = Addresses(repository="https://github.com/owner/name")
-FILES = "https://github.com/owner/name/blob/main"
+FILES = "https://github.com/owner/name/blob/HEAD"
 SITE = Addresses(
     page=lambda path: f"https://site/{path.removesuffix('.py').removesuffix('/__init__')}/",
     repository="https://github.com/owner/name",

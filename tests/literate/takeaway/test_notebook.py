@@ -168,7 +168,7 @@ def test_a_notebook_is_the_one_of_the_case() -> None:
 def test_links_and_a_badge_lead_to_the_repository() -> None:
     cells = notebook_of(FILES, Addresses(repository="https://github.com/owner/name")).cells
     notes = "\n".join(cell.source for cell in cells if cell.cell_type != "code")
-    files = "https://github.com/owner/name/blob/main/pkg"
+    files = "https://github.com/owner/name/blob/HEAD/pkg"
     colab = "https://colab.research.google.com"
     place = "owner/name/blob/main/notebooks/training/page.ipynb"
     assert re.findall(r"\]\((https:[^)]*)\)", notes) == [
