@@ -150,8 +150,8 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
     r"""
     ## Example
 
-    Two steps of a linear layer. Left out are AMSGrad, a variant whose divisor never falls, and
-    PyTorch's kernel for all parameters at once.
+    Two steps of a linear layer. Left out are AMSGrad, a variant whose mean square never falls,
+    and PyTorch's kernel for all parameters at once.
 
     ### Exercises
 
@@ -161,7 +161,7 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
     ??? question "A gradient is 1 for thousands of steps, and once 100. What happens to the steps?"
         With $\beta_2 = 0.999$ the mean square jumps from 1 to 11. The mean jumps, too, so some 14
         steps are longer. Then they are shorter: a third of the usual length, and after 1,000 steps
-        still less than half. That is why [the loop](../training/loop.py) shortens such gradients
+        still less than half. [The loop](../training/loop.py#clip_gradients) shortens such gradients
         before. (In the picture above, the large gradient comes when there have been only 100
         others. So it counts for about a hundredth of the mean square with both $\beta_2$. With
         0.999 the mean square jumps to 105, one step is a little longer, and then they fall to an

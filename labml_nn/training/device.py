@@ -56,15 +56,17 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
     r"""
     ## Precision
 
-    `auto` is `bfloat16` where the hardware computes with it, `float16` on older CUDA GPUs, and
-    `float32` otherwise. It is decided by what the hardware has, never by a measured time: a time
-    comes out differently tomorrow, and then the same seed would no longer give the same run.
+    `auto` is `bfloat16` on CUDA GPUs and on Intel's and AMD's CPUs that compute with it, `float16`
+    on older CUDA GPUs, and `float32` otherwise, as on Apple's GPUs. It is decided by what the
+    hardware has, never by a measured time: a time comes out differently tomorrow, and then the same
+    seed would no longer give the same run.
     """
     # What works everywhere, unless there is something better.
     if name == "auto":
         name = "float32"
 
-        # Ampere, of 2020, was the first generation with bfloat16. Older GPUs emulate it, slowly.
+        # Ampere, of 2020, was NVIDIA's first generation with bfloat16. Older ones emulate it,
+        # slowly.
         if device.type == "cuda":
             name = "bfloat16" if torch.cuda.get_device_capability(device) >= (8, 0) else "float16"
 
@@ -74,8 +76,9 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
             able = torch.cpu.get_capabilities()
             name = "bfloat16" if able.get("avx512_bf16") or able.get("amx_bf16") else "float32"
 
-    # float16 also needs a gradient scaler. We offer it on CUDA GPUs alone: older ones compute fast
-    # with it, and not with bfloat16. A CPU without bfloat16 is left with float32.
+    # float16 also needs a gradient scaler. We offer it on CUDA GPUs alone: Volta and Turing,
+    # of 2017 and 2018, compute fast with it, and not with bfloat16. (Most older ones are slow with
+    # both.) A CPU without bfloat16 is left with float32.
     if name not in ("float32", "bfloat16", "float16"):
         raise ValueError(f"unknown precision {name!r}: use auto, float32, bfloat16 or float16")
     if name == "float16" and device.type != "cuda":
@@ -92,7 +95,8 @@ def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager
     The loss needs the digits and stays in 32. So do softmax and normalisation on a GPU; on a CPU
     they compute in 32 bits what they get in 16, and round the result.
     """
-    # PyTorch has no autocast to float32: it would warn, and convert nothing.
+    # In 32 bits nothing has to be converted. (On a CPU, PyTorch has no autocast to float32: it
+    # would warn.)
     if dtype is torch.float32:
         return nullcontext()
     return torch.autocast(device.type, dtype)
@@ -130,5 +134,5 @@ def example(rows: int = 3, inner: int = 5, columns: int = 7) -> torch.Tensor:
     with autocast(device, torch.float32):
         exact = a @ b
 
-    # A few thousandths of the numbers themselves.
+    # Mostly a few thousandths of the numbers themselves.
     return product - exact

@@ -136,7 +136,8 @@ def each_backend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> 
         SDPBackend.EFFICIENT_ATTENTION,
         SDPBackend.CUDNN_ATTENTION,
     ):
-        # If only one is allowed and it can't, PyTorch says why in warnings, and raises an error.
+        # If only one is allowed and it can't, PyTorch raises an error. It may say why in warnings,
+        # which we don't show.
         with sdpa_kernel(backend), warnings.catch_warnings(action="ignore"):
             try:
                 result = F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)

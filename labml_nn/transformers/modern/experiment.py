@@ -65,8 +65,8 @@ def muon_and_adamw(
     is_new = matrices[0].is_cuda and torch.cuda.get_device_capability() >= (8, 0)
     muon = Muon(matrices, matrix_rate, dtype=torch.bfloat16 if is_new else torch.float32)
 
-    # No weight decay. A shorter row of the embedding would give the same vector, since tokens are
-    # normalised. In a short try, a decay of 0.1 made the loss 0.003 higher.
+    # No weight decay: in a short try, a decay of 0.1 gained nothing. A shorter row of the embedding
+    # gives the same vector anyway, since tokens are normalised.
     adamw = torch.optim.AdamW(others, rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True)
 
     # The loop calls one after the other; no parameter is in both.

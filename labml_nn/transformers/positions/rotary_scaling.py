@@ -23,7 +23,7 @@ with 16 features, and how often they have gone around at the last position:
 | with NTK-aware scaling | 81.3 | 4.5 | 1.05 |
 | with YaRN | 81.3 | 3.4 | 0.32 |
 
-Pair 0 goes around ten times in training, so the model has seen every angle of it. Pair 3 doesn't
+Pair 0 goes around ten times in training, and its angles lie all around the circle. Pair 3 doesn't
 get around once: at position 511 it has an angle that never came up. The loss is
 [2.927](../../../results/extrapolation.json#tables.losses.rotary.at512), where it was
 [1.989](../../../results/extrapolation.json#tables.losses.rotary.at64) at 64 characters.

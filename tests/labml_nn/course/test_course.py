@@ -58,3 +58,22 @@ def test_positions_are_what_tells_one_order_from_another() -> None:
         same[name] = bool((model(tokens)[-1] - model(swapped)[-1]).abs().max() < 1e-5)
     found = [name for name, one in same.items() if one]
     assert found == ["A learned table of pairs", "The mean of the past", "One head"]
+
+
+def test_a_step_that_adds_no_weights_starts_with_those_of_the_one_before() -> None:
+    def start(name: str) -> dict[str, torch.Tensor]:
+        torch.manual_seed(1)
+        return STEPS[name][0]().state_dict()
+
+    names = list(STEPS)
+    same = [
+        after
+        for before, after in zip(names, names[1:], strict=False)
+        if (old := start(before)).keys() == (new := start(after)).keys()
+        and all(torch.equal(old[key], new[key]) for key in old)
+    ]
+    assert same == ["One head, with positions", "Many heads", "The classic recipe"]
+
+    # With a head after it, the embedding has other numbers, from the same seed.
+    embedding = "embed.tokens.embedding.weight"
+    assert not torch.equal(start("The mean of the past")[embedding], start("One head")[embedding])
