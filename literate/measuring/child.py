@@ -94,7 +94,7 @@ class Child:
         ### Ask
 
         Raises [Died](#Died) if the answer takes more than so many `seconds` of CPU time, if
-        there is none after [several times](#PATIENCE) as many, or if the process ends instead of
+        there is none after `PATIENCE` times as many, or if the process ends instead of
         answering. After that it has to be started again.
         """
         assert self.process is not None and self.process.stdin is not None
