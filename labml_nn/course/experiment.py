@@ -115,6 +115,6 @@ def example(n_letters: int = 2, n_vocab: int = 3) -> float:
     # Three times the same word: the more context, the surer the next letter is. It is counted and
     # judged on the same text, so longer contexts can only gain here.
     text = "abracadabra" * n_vocab
-    # Without a network: two letters of context, and shorter ones where two are rare.
+    # Without a network: two letters of context, mixed with shorter ones.
     model = BackOff(text, n_letters, "abcdr\N{REPLACEMENT CHARACTER}")
     return model.loss(text, seq_len=7)

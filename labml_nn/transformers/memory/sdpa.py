@@ -172,8 +172,8 @@ def example(
         `1 0 0 0` and `1 1 0 0`. With a cache it should be `1 1 1 0` and `1 1 1 1`.
 
     ??? question "You pass the mask for “MultiheadAttention” instead. What does a causal model see?"
-        The future and nothing else. The next token is the answer, so the loss looks wonderful, and
-        when the model writes there is no next token.
+        Its attention sees the future and nothing else. The next token is the answer, so the loss
+        looks wonderful, and when the model writes there is no next token.
 
     ??? question "A mask of the numbers 0 and 1 hides nothing. What does it do?"
         It is added to the scores. Next to a key where it is 0, one where it is 1 gets $e$ times the
