@@ -16,7 +16,7 @@ import { starter } from "./starter.js";
  * * `exercises` are the kind of each exercise and its function, if the page has some
  * * `script` is the form of its own that some pages have, with the `label` of its button; that gets
  *   `target`, and the `record` of a run. What it weighs is its `weight`. It stands below the definitions
- *   that it is `beside`, or at the head of the page.
+ *   that it is `beside`, or below the field where a model writes on, or at the head of the page.
  *
  * @typedef {object} Offer
  * @property {string} edit
@@ -103,16 +103,22 @@ function opener(offer, className, text, name, given = {}) {
  */
 function offerEditor(place, offer) {
   const { size } = offer;
-  const loads = `That loads Python into your browser, ${size} MB. Nothing is sent.`;
-  const opens = opener(offer, "edit", `Edit (${size} MB)`, "edit");
-  opens.title = `Change the code and run it here. ${loads}`;
-  place.append(opens);
+  // The page of a project that shows no code has nothing to edit.
+  if (place.closest(".take")) {
+    const loads = `That loads Python into your browser, ${size} MB. Nothing is sent.`;
+    const opens = opener(offer, "edit", `Edit (${size} MB)`, "edit");
+    opens.title = `Change the code and run it here. ${loads}`;
+    place.append(opens);
+  }
 
   // Some pages have a form of their own.
   for (const name of offer.beside?.split(" ") ?? []) {
     document.getElementById(name)?.closest(".row")?.after(form(offer, name));
   }
-  if (offer.script && !offer.beside) (place.closest("p") ?? place).after(form(offer));
+  if (offer.script && !offer.beside) {
+    const head = place.closest("p") ?? place;
+    (first("form.go-on") ?? head).after(form(offer));
+  }
 }
 
 /**
