@@ -10,8 +10,8 @@ terms:
 ---
 
 Take `[[0, 1, 2], [3, 4, 5]]`. As a list of lists, each row lies somewhere else in memory, and to
-transpose it you build new rows, number by number. Attention transposes all the time: it moves the axis of the
-heads in front of that of the positions, and back.
+transpose it you build new rows, number by number. Attention transposes all the time: it moves the
+axis of the heads in front of that of the positions, and back.
 
 A tensor moves nothing. In its memory lies one row, `0 1 2 3 4 5`. One step to the right is 1 place
 further, one step down 3 places: the *strides* are (3, 1), the *shape* is (2, 3). Swap both, to (1,
@@ -56,7 +56,7 @@ class Strided:
         * `strides` has, for each axis, the places between neighbours
         * `offset` is the place of the first element
         """
-        # Nothing is checked here: with a wrong stride, `read` can give other numbers. PyTorch checks
+        # Nothing is checked here: a wrong stride can make `read` give other numbers. PyTorch checks
         # that no stride is negative or leads out of the memory.
         self.memory = memory
         self.shape = shape

@@ -3,7 +3,8 @@ r"""
 title: Course
 summary: Twelve steps, from guessing letters to a modern transformer.
 layout: path
-terms: {overfitting: A model gets better on its training text and worse on text that it has not seen.}
+terms:
+  overfitting: A model gets better on its training text and worse on text that it has not seen.
 ---
 
 You build a model that writes like Shakespeare, letter by letter, in twelve steps. Each step is

@@ -83,7 +83,8 @@ class Editor:
     ## What the button of the editor says
 
     The addresses are seen from the page; `size` and `form_size` are megabytes. `form` is what a
-    page has beside its editor, and `exercises` are the kind and the function of each.
+    page has beside its editor, and `exercises` are the kind and the function of each. Below them
+    is a link to `paste`, where a reader's own code is tested.
     """
 
     path: str
@@ -94,6 +95,7 @@ class Editor:
     form_size: str
     record: str
     exercises: str
+    paste: str
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def head_of(page: PageSource, context: Context, taken: Taken, offer: Offer | Non
         taken=taken,
         step=step_of(here, later, path, links),
         foot=foot_of(here, later, links),
-        editor=editor_of(offer, links, links.uris[path]),
+        editor=editor_of(offer, links, path),
         problems=(*untold, *unknown, *failed),
     )
 
@@ -286,12 +288,13 @@ def foot_of(here: list[Step], later: Step | None, links: Links) -> Foot | None:
     )
 
 
-def editor_of(offer: Offer | None, links: Links, uri: str) -> Editor | None:
+def editor_of(offer: Offer | None, links: Links, path: str) -> Editor | None:
     r"""
     ## What the button of the editor says
     """
     if not offer:
         return None
+    uri = links.uris[path]
     exercises = json.loads(offer.exercises or "[]")
     return Editor(
         path=offer.path,
@@ -302,4 +305,5 @@ def editor_of(offer: Offer | None, links: Links, uri: str) -> Editor | None:
         form_size=f"{offer.form_bytes / 1e6:.1f}",
         record=links.in_data(uri, offer.form["record"]) if "record" in offer.form else "",
         exercises=", ".join(f"{exercise['kind']} {exercise['of']}" for exercise in exercises),
+        paste=links.address(path, offer.paste, "") if exercises and offer.paste else "",
     )

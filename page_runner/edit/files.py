@@ -83,7 +83,8 @@ class Offer:
     The `path` of its module, where the program and the sources are on the site, and how many
     `bytes` come over the wire, packed as hosts pack them. Some pages have a `form` as well, such as
     a field for the reader's own code; it may need other modules, so it has `form_bytes` of its own.
-    `exercises` are those of the page, as they are told to its editor.
+    `exercises` are those of the page, as they are told to its editor, and `paste` is the page with
+    a field for the reader's own code, if there is one.
     """
 
     path: str
@@ -93,6 +94,7 @@ class Offer:
     form: Mapping[str, str] = field(default_factory=dict)
     form_bytes: int = 0
     exercises: str = ""
+    paste: str = ""
 
 
 @dataclass(frozen=True)
@@ -305,7 +307,9 @@ class Edit:
             return None
         places = f"{PLACE}/{self.made.name}", f"{PLACE}/sources"
         form_bytes = self.bytes_of(path_of(form["target"])) if form else 0
-        return Offer(path, *places, self.bytes_of(path), form, form_bytes)
+        fields = [page for page, one in self.forms.items() if one["script"] == "paste"]
+        paste = fields[0] if fields else ""
+        return Offer(path, *places, self.bytes_of(path), form, form_bytes, paste=paste)
 
     def bytes_of(self, path: str) -> int:
         r"""

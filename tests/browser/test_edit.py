@@ -235,6 +235,8 @@ def test_a_line_that_the_reader_writes_is_judged_and_its_mistake_is_named(
     page: Page, address: str
 ) -> None:
     page.goto(address + MHA)
+    own = page.get_by_role("link", name="Test your own attention or model")
+    assert own.get_attribute("href") == "../../wrongline/pasted/"
     page.get_by_role("button", name="Write a line of MultiHeadAttention.forward").first.click()
     ready(page)
     press(page, "Check")

@@ -86,6 +86,19 @@ def test_one_click_goes_on_from_the_readers_beginning(page: Page, address: str) 
     expect(page.locator(".typed .live")).to_have_count(0)
 
 
+def test_a_readers_own_code_is_tested_here_and_nothing_comes_before_the_click(
+    page: Page, address: str
+) -> None:
+    asked = addresses_asked(page)
+    page.goto(address, wait_until="networkidle")
+    assert [one for one in asked if "/edit/" in one] == []
+    page.get_by_role("button", name="Paste your attention or your model").click()
+    page.locator(".paste .cm-content").click()
+    page.keyboard.insert_text("def f(:")
+    page.get_by_role("button", name="Which mistake is it?").click()
+    expect(page.locator(".paste .status")).to_contain_text("invalid syntax")
+
+
 def test_what_goes_wrong_is_said(browser: Browser, address: str) -> None:
     with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
         page = context.new_page()

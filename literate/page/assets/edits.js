@@ -13,7 +13,8 @@ import { starter } from "./starter.js";
  *
  * * `edit` is the path of the source, and `size` what the editor weighs, in MB
  * * `program` is the folder of the editor's scripts, and `sources` that of the sources
- * * `exercises` are the kind of each exercise and its function, if the page has some
+ * * `exercises` are the kind of each exercise and its function, if the page has some, and `paste` is
+ *   the address of the page that tests a reader's own code
  * * `script` is the form of its own that some pages have, with the `label` of its button; that gets
  *   `target`, and the `record` of a run. What it weighs is its `weight`. It stands below the definitions
  *   that it is `beside`, or below the field where a model writes on, or at the head of the page.
@@ -24,6 +25,7 @@ import { starter } from "./starter.js";
  * @property {string} sources
  * @property {string} size
  * @property {string} [exercises]
+ * @property {string} [paste]
  * @property {string} [script]
  * @property {string} [target]
  * @property {string} [label]
@@ -164,6 +166,10 @@ function offerExercises(offer, exercises) {
     opens.title = `Your code is judged here. Python is loaded for it, ${offer.size} MB.`;
     place?.append(opens);
     section.append(place ?? opens);
+  }
+  if (offer.paste) {
+    const own = make("a", { href: offer.paste, textContent: "Test your own attention or model" });
+    section.append(make("p", {}, own));
   }
   every(".row").at(-1)?.after(section);
 }

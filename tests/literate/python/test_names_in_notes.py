@@ -144,8 +144,9 @@ def test_arguments_of_any_style_are_those_of_the_function(
 
 def test_a_class_may_have_attributes_from_elsewhere() -> None:
     text = (
-        'class G(Other):\n    """One.\n\n    Attributes:\n        d_model: known\n        d_ff: not\n'
-        '        given: below\n    """\n    def __init__(self):\n        self.own = 1\n\n\n'
+        'class G(Other):\n    """One.\n\n    Attributes:\n        d_model: known\n'
+        '        d_ff: not\n        given: below\n    """\n'
+        "    def __init__(self):\n        self.own = 1\n\n\n"
         "def f(g):\n    g.given = 1\n"
     )
     said = [one for one in found("", CODE + text) if "the list" in one]
