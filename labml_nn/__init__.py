@@ -29,8 +29,8 @@ letter.](../results/recipes.json#tables.written "typed")
   [22](../results/mistakes.json#values.mistakes) mistakes
 
     Each is one line, all but one published. [9](../results/mistakes.json#values.look_better) of
-    them make the printed loss *better*. [Paste your attention or your
-    model](../wrongline/pasted.py), or [test it by a call](../wrongline/language_model.py).
+    them make the printed loss *better*. [Test yours here](../wrongline/pasted.py), or [by a
+    call](../wrongline/language_model.py).
 
 ## A page at work
 
