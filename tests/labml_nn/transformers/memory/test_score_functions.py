@@ -85,3 +85,8 @@ def test_a_query_that_sees_nothing_has_finite_gradients() -> None:
     parts = [part.requires_grad_() for part in vectors()]
     mean, _ = page.attend(*parts, page.alibi(HEADS), everywhere_else)
     assert all(one.isfinite().all() for one in gradients(mean, parts))
+
+
+def test_indices_are_on_the_device_of_the_query() -> None:
+    query, key, _ = (part.to("meta") for part in vectors())
+    assert {one.device for one in page.indices(query, key)} == {query.device}
