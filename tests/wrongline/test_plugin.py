@@ -68,7 +68,7 @@ def test_what_can_not_be_made_is_told_as_by_the_command(tmp_path: Path) -> None:
     )
     done = pytest_on(tmp_path, "--wrongline=models.py:Right", "--wrongline=none.py:Right")
     assert done.returncode == 1
-    assert "Right wants colour: say it by --arguments" in done.stdout
+    assert "Right wants colour, and nobody can guess it: say --arguments" in done.stdout
     assert "No such file or directory" in done.stdout
     assert "Traceback" not in done.stdout
     assert "command.py" not in done.stdout
