@@ -53,7 +53,10 @@ _FORMER = re.compile(
     r"[\s`:]*$",
     re.I,
 )
-_RENAMED = re.compile(r"[\s`]*(?:was|were|has been|have been|is now) (?:renamed|called)\b")
+_RENAMED = re.compile(
+    r"[\s`]*(?:(?:was|were|has been|have been|is now) (?:renamed|called)"
+    r"|(?:renamed|corrected) to)\b"
+)
 _REMOVED = re.compile(r"(?i)^(?:`[^`]*`|[\W_])*(?:\([^()]*\))?[\W_]*removed\b")
 # “If you look for this one, use that instead.”
 _INSTEAD = re.compile(r"[^.]*\buse\b[^.]*\binstead\b")

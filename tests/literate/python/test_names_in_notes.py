@@ -246,6 +246,8 @@ def test_a_word_in_a_string_of_the_code_is_no_misspelt_name() -> None:
     [
         ("Renamed from ``resultcallback``.", ""),
         ("`resultcallback` was renamed to `result_callback`.", ""),
+        # A slip that a list of versions speaks of.
+        ("`resultcallback` corrected to `result_callback`.", ""),
         ("It was previously called `resultcallback` (with a mistake).", ""),
         ("Replaces the former ``resultcallback``.", ""),
         ("It is also known as ``resultcallback``.", ""),
