@@ -170,7 +170,8 @@ def every_matrix_is_used(attention: nn.Module, run: Run, x: Tensor) -> str:
 
     # Of vectors only those without any: the bias of the keys gets a gradient of zero (but for
     # rounding), since the softmax takes it out again.
-    named = attention.named_parameters()
+    # A mask or a table of whole numbers that is kept as a parameter has no gradient.
+    named = [(n, w) for n, w in attention.named_parameters() if w.requires_grad]
     unused = {n: w.dim() for n, w in named if w.grad is None or w.dim() > 1 and not w.grad.any()}
     why = "never used, or what it makes is detached"
     return never_used(unused, why) or rows_without_gradient(attention)

@@ -126,6 +126,10 @@ def test_matrices_that_are_not_used_are_named() -> None:
     module.unused.grad = torch.ones(D_MODEL, D_MODEL)
     said = every_matrix_is_used(module, module, X)
     assert said == "no gradient comes to unused, nothing: never used, or what it makes is detached"
+    # As in a published attention that keeps its mask as a parameter.
+    linear = nn.Linear(D_MODEL, D_MODEL)
+    linear.mask = nn.Parameter(torch.ones(3, 3, dtype=torch.bool), requires_grad=False)
+    assert every_matrix_is_used(linear, linear, X) == ""
     # A feature that is zero uses some numbers of a matrix only.
     linear = nn.Linear(D_MODEL, D_MODEL)
     assert every_matrix_is_used(linear, linear, X * (torch.arange(D_MODEL) > 0)) == ""
