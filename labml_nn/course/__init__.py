@@ -66,14 +66,14 @@ reaches 1.688.
 * [ ] **5. [One head](../transformers/ways/one_head_at_a_time.py).** A mean treats all letters
   alike. A head chooses: [2.555](../../results/course.json#tables.steps.One%20head.loss). That is no
   better than the table. Two things are missing: the head can't tell which letter was the last but
-  one, and the last letter, too, has to share in its weighted mean.
+  one, and the last letter gets only a share of the mean.
 
   [step_05.py](../../docs/course/step_05.py "program")
 
 * [ ] **6. [Positions](../transformers/positional_encoding.py)** tell the order:
-  [2.492](../../results/course.json#tables.steps.One%20head,%20with%20positions.loss). (In a
-  try with three seeds, a way for the last letter past the head, the *residual connection* of step
-  9, gave 2.485 in place of positions. Both together gave 2.297.)
+  [2.492](../../results/course.json#tables.steps.One%20head,%20with%20positions.loss). (The
+  *residual connection* of step 9 lets the last letter pass beside the head. In a try with three
+  seeds it gave 2.485 in place of positions, and 2.297 together with them.)
 
   [step_06.py](../../docs/course/step_06.py "program")
 
@@ -89,7 +89,7 @@ reaches 1.688.
 
 **A transformer**
 
-* [ ] **8. [The feed-forward network](../transformers/feed_forward.py).** What a head takes along
+* [ ] **8. [The feed-forward network](../transformers/feed_forward.py).** What a head passes on
   is a weighted mean of linear projections. A network after the heads computes with it, at each
   position: [2.245](../../results/course.json#tables.steps.A%20feed-forward%20network.loss).
 
