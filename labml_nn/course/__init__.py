@@ -72,8 +72,11 @@ reaches 1.688.
 
 * [ ] **6. [Positions](../transformers/positional_encoding.py)** tell the order:
   [2.492](../../results/course.json#tables.steps.One%20head,%20with%20positions.loss). (The
-  *residual connection* of step 9 lets the last letter pass beside the head. In a try with three
-  seeds it gave 2.485 in place of positions, and 2.297 together with them.)
+  *residual connection* of step 9 lets the last letter pass beside the head. In place of positions
+  it gives
+  [2.485](../../results/residual.json#tables.heads.One%20head%2C%20and%20a%20residual%20connection.loss),
+  and together with them
+  [2.297](../../results/residual.json#tables.heads.One%20head%2C%20with%20positions%2C%20and%20a%20residual%20connection.loss).)
 
   [step_06.py](../../docs/course/step_06.py "program")
 
@@ -167,9 +170,9 @@ where the four differ by 0.008. After 4,000 steps it is ahead, with
 [The loss of longer and longer trainings, and of counting](../../results/longer.json#figures.steps)
 
 Our counting can be improved: another mixture of the same counts reaches
-[1.576](../training/counting.py#example) with six letters. Only with 8,000 steps is the transformer
-ahead of that, too. Why? We have a guess. A table knows a context only if these very letters came up
-before. Of the contexts of six letters in the validation text,
+[1.576](../../results/mixtures.json#tables.mixtures.6.kneser_ney) with six letters. Only with 8,000
+steps is the transformer ahead of that, too. Why? We have a guess. A table knows a context only if
+these very letters came up before. Of the contexts of six letters in the validation text,
 [21](../../results/counting.json#tables.contexts.6.unseen) % never did, and for them the table can
 only shorten the context. A transformer has no table: what it learns from one context changes its
 weights, and so what it makes of others.

@@ -212,17 +212,20 @@ def example(n_vocab: int = 5, n_letters: int = 2) -> tuple[Tensor, Tensor]:
 
     With more than four letters the validation loss goes *up*, while the training loss goes on
     falling. Contexts that were never seen can't be the reason: the table answers with the shorter
-    context, and that costs exactly nothing. From four letters to five, the rise is 0.027 nats.
-    Contexts that were seen once add 0.006 of them, those seen two to four times 0.008, and those
-    seen five times or more 0.014, half of the rise (rounded, so the parts sum to 0.028).
+    context, and that costs exactly nothing. The rise from four letters to five, by how often the
+    context of five came up:
+
+    [What each kind of context adds](../../results/mixtures.json#tables.rise)
 
     The reason is the mixture. It leaves $T$ parts to the shorter context, and that is too little
-    on this text. Multiply `different` by 2 in `probability`, and five letters are better than four:
-    1.640 against 1.651. With a factor of 3 it is 1.609 against 1.636. With 5, six letters are
-    better than five: 1.578 against 1.584.
+    on this text. Multiply `different` by 2 in `probability`, and five letters are better than four;
+    multiply it by 5, and six are better than five:
 
-    So counting isn't at its end with 1.688. In a try, the mixture of Kneser and Ney, which takes
-    0.9 from each count, gave 1.610 with four letters and 1.576 with six. (We chose the factors with
+    [The loss of other mixtures of the same counts](../../results/mixtures.json#tables.mixtures)
+
+    So counting isn't at its end with 1.688. The mixture of Kneser and Ney, which takes
+    [0.9](../../results/mixtures.json#values.discount) from each count, reaches
+    [1.576](../../results/mixtures.json#tables.mixtures.6.kneser_ney). (We chose the factors with
     this validation text in view, so their losses are a little too good.) What no such table does is
     treat similar contexts alike: “brac” and “brad” share nothing but the frequencies of letters.
 
