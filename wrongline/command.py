@@ -36,6 +36,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -45,17 +46,20 @@ from wrongline.attention_tests import find_mistakes
 from wrongline.calling import logits_of, own_lengths
 from wrongline.configurations import Config, missing_in
 from wrongline.definitions import run_definitions, trains
+from wrongline.functions import MATRICES, ROLES, OfFunction, left_over, roles_of, tries_of
 from wrongline.guesses import guess_arguments, share_heads, sizes_in
 from wrongline.in_place import borrowed
 from wrongline.language_model import find_in_language_model
+from wrongline.making import sees_past
 from wrongline.model_tests import SEES
-from wrongline.pasted_models import best_way, is_model, texts
+from wrongline.pasted_models import best_way, is_model
 from wrongline.pasted_text import line_of, shown
+from wrongline.properties import nothing_from_the_future
 from wrongline.sizes import SIZES
 from wrongline.special_sizes import special_sizes
 from wrongline.tiny import tiny
-from wrongline.verdicts import ERROR, Findings, Verdict, told
-from wrongline.ways_to_call import ways
+from wrongline.verdicts import ERROR, Findings, Verdict
+from wrongline.ways_to_call import Refused, further
 
 Makes = Callable[..., nn.Module]
 
@@ -90,16 +94,20 @@ def inside_a_package(path: Path) -> tuple[Path, str]:
     return folder, ".".join(names)
 
 
-def classes_of(path: Path) -> str:
+def classes_of(name: str) -> str:
     r"""
     ## Which classes a file has
 
-    As the end of a sentence, for somebody who has named none. The last one is often the model.
-    Functions that make one are listed, too.
+    As the end of a sentence, for somebody who has named none, or one that can't be tested. The last
+    one is often the model. Functions that make one are listed, too.
     """
-    if not path.is_file():
+    place, _, chosen = name.rpartition(":")
+    path = Path(place or chosen)
+    try:
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+    # It isn't a file of Python's.
+    except (OSError, SyntaxError, ValueError):
         return ""
-    body = ast.parse(path.read_text(encoding="utf-8")).body
     # What inherits from nothing is no module, and what makes nothing is no model.
     names = [
         one.name
@@ -107,9 +115,11 @@ def classes_of(path: Path) -> str:
         if isinstance(one, ast.ClassDef)
         and one.bases
         or isinstance(one, ast.FunctionDef)
-        and re.search(MAKES, one.name)
+        and (re.search(MAKES, one.name) or "attention" in one.name.lower())
     ]
-    return f"; it has {', '.join(names)}" if names else ""
+    others = [one for one in names if one != chosen]
+    has = f"{path.name} also has" if chosen in names else "it has"
+    return f"; {has} {', '.join(others)}" if others else ""
 
 
 def load(name: str, definitions: bool = False) -> Makes:
@@ -123,7 +133,7 @@ def load(name: str, definitions: bool = False) -> Makes:
     # A colon can't be part of either.
     place, _, wanted = name.rpartition(":")
     if not place:
-        raise ValueError(f"say FILE:CLASS or MODULE:CLASS, not {name}{classes_of(Path(name))}")
+        raise ValueError(f"say FILE:CLASS or MODULE:CLASS, not {name}")
 
     # A file need not be anywhere in particular, but may import what lies beside it.
     path = Path(place)
@@ -156,7 +166,9 @@ def load(name: str, definitions: bool = False) -> Makes:
         module = importlib.import_module(place)
 
     # A class that isn't there is an error that names both.
-    kind = getattr(module, wanted)
+    kind = getattr(module, wanted, None)
+    if kind is None:
+        raise ValueError(f"{place} has no {wanted}")
     if not callable(kind):
         raise ValueError(f"{wanted} in {place} is not a class, and no function that makes a model")
     return kind
@@ -247,30 +259,36 @@ def texts_for(model: nn.Module) -> Tensor:
     return torch.randint(3, SIZES["n_vocab"], (3, 12))
 
 
-def examine(module: nn.Module, width: int, heads: int, **options: Any) -> Findings:
+def examine(one: Any, width: int, heads: int, text: str, **options: Any) -> Findings:
     r"""
     ## Test it
 
-    From the names of the tests that fail to sentences. Options are `skip` and `only`.
+    From the names of the tests that fail to sentences. `one` is a module or a function, and `text`
+    the file that it is from. Options are `skip` and `only`.
     """
-    # An attention reads vectors, in one way or another. (One may have a table of positions.)
-    way, failed, _ = best_way(module, {}, width)
-    if way:
+    # An attention reads vectors, in one way or another. (One may have a table of positions.) What
+    # has no weights gets matrices around it, which are as wide as those of the tests.
+    refused: Refused | None = None
+    for module in tries_of(one, text):
+        is_between = isinstance(module, OfFunction)
+        wide = SIZES["d_model"] if is_between else width
+        way, why = best_way(module, {}, wide)
+        refused = further(refused, why) if why else refused
+        if way is None or not sees_past(module, way, wide):
+            continue
         mask = f", mask {way.name}: {way.mask}" if way.name else ""
         switch = f", {way.switch}=True" if way.switch else ""
-        print(f"an attention: {way.layout}, inputs: {way.inputs}{mask}{switch}")
-        return find_mistakes(module, heads, width, way, **options)
+        around = f", between four matrices, {module.heads}" if is_between else ""
+        print(f"an attention: {way.layout}, inputs: {way.inputs}{mask}{switch}{around}")
+        many = heads if not is_between else 1 if module.heads == "no heads" else SIZES["heads"]
+        return find_mistakes(module, many, wide, way, **options)
 
     # A model reads tokens.
-    if is_model(module):
-        return find_in_language_model(module, texts_for(module), **options)
+    if isinstance(one, nn.Module) and is_model(one):
+        return find_in_language_model(one, texts_for(one), **options)
 
-    # It can't be called, and the error of the likeliest way says why.
-    try:
-        with torch.no_grad(), borrowed(module):
-            next(ways(module.forward, {}))(module.eval(), texts(width))
-    except Exception as error:
-        failed = told(error)
+    # It can't be called, and the error of the way that came furthest says why.
+    failed = refused.placed if refused else ""
     return Findings([Verdict("runs", ERROR, f"it takes neither tokens nor vectors: {failed}")])
 
 
@@ -289,12 +307,16 @@ def judge(
     # The same weights each time.
     torch.manual_seed(0)
     kind = load(name, definitions)
-    module, given = make(kind, arguments)
+    # A function of queries, keys and values is tested itself, and makes no model.
+    is_attention = isinstance(kind, FunctionType) and not left_over(kind)
+    is_attention = is_attention and bool(roles_of(kind, ROLES) or roles_of(kind, MATRICES))
+    one, given = (kind, {}) if is_attention else make(kind, arguments)
     # Those that it was made with, if nobody has said them.
-    known = sizes_in(module, given)
+    known = sizes_in(one, given) if isinstance(one, nn.Module) else SIZES
     width = sizes[0] or known["d_model"]
     heads = sizes[1] or known["heads"] or SIZES["heads"]
-    return examine(module, width, heads, **options), kind
+    text = Path(inspect.getfile(kind)).read_text(encoding="utf-8")
+    return examine(one, width, heads, text, **options), kind
 
 
 def shown_by_line(found: Findings, kind: Makes) -> str:
@@ -304,6 +326,7 @@ def shown_by_line(found: Findings, kind: Makes) -> str:
     Where a mistake is likely to be mended. Other classes of the file have lines that look alike.
     """
     lines, first = inspect.getsourcelines(kind)
+    file = Path(inspect.getfile(kind)).name
     rows = found.table.splitlines()
     for name, sentence in found.items():
         line = line_of(sentence, "".join(lines))
@@ -311,7 +334,7 @@ def shown_by_line(found: Findings, kind: Makes) -> str:
             at = next(
                 i for i, row in enumerate(rows) if row.startswith("* ") and f": {name}: " in row
             )
-            rows[at] += f" (line {first + line - 1}?)"
+            rows[at] += f" ({file}, line {first + line - 1}?)"
     return "\n".join(rows)
 
 
@@ -393,7 +416,7 @@ def main(arguments: list[str] | None = None) -> int:
             )
     # Nothing was tested: that is another exit status than a test that fails.
     except Exception as error:
-        sentence = why_not(error)
+        sentence = why_not(error) + classes_of(said.name)
         print(sentence, file=sys.stderr)
         if said.markdown:
             text = Findings([Verdict("runs", ERROR, sentence)]).as_markdown(said.name)
@@ -411,8 +434,15 @@ def main(arguments: list[str] | None = None) -> int:
 
     # The last line says it in short.
     print(shown_by_line(found, kind))
+    if others := classes_of(said.name) if found.status() == 2 else "":
+        print(f"{said.name} can't be run{others}")
     if SEES in found.get("model_prefix", ""):
         print("if it is an encoder, which may see everything: --skip model_prefix")
+    if nothing_from_the_future.__name__ in found:
+        print(
+            "if it is an encoder's, which may see everything: check_attention(..., sees_all=True), "
+            "in Python"
+        )
     if left := not_looked_at(said.name, kind, found):
         print(left)
     print(found.summary)

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from wrongline.guesses import guess_arguments
 from wrongline.sizes import SIZES, meaning
+from wrongline.verdicts import SaidError
 
 # What published code calls queries, keys and values, and their matrices.
 ROLES = (
@@ -136,7 +137,7 @@ class OfFunction(nn.Module):
         fits = [one for one in results if isinstance(one, Tensor) and one.shape == parts[0].shape]
         if not fits:
             shapes = [list(one.shape) if isinstance(one, Tensor) else one for one in results]
-            raise ValueError(f"queries of {list(parts[0].shape)} give {shapes}")
+            raise SaidError(f"queries of {list(parts[0].shape)} give {shapes}")
         return self.output(self.merged(fits[0]))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -197,6 +198,23 @@ def modules_of(function: Callable[..., Any], text: str) -> Iterator[nn.Module]:
         switches = [name for name in named if meaning(name) == "causal" and name not in masks]
         vars(module)["forward"] = with_arguments(module, [*masks, *switches], named)
         yield module
+
+
+def tries_of(one: Any, text: str) -> Iterator[nn.Module]:
+    r"""
+    ## As what something is tested
+
+    A function is put between matrices, and so is a class without weights that takes queries, keys
+    and values. If such a class can't be called there, it is tried as it is: some, such as FNet's,
+    want the same tensor three times.
+    """
+    if isinstance(one, FunctionType):
+        yield from modules_of(one, text)
+        return
+    is_bare = isinstance(one, nn.Module) and not [*one.parameters()]
+    if is_bare and roles_of(one.forward, ROLES) and not left_over(one.forward):
+        yield from modules_of(one.forward, text)
+    yield one
 
 
 def with_arguments(module: OfFunction, names: list[str], known: Mapping[str, Any]) -> Any:

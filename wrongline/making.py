@@ -20,8 +20,7 @@ from torch import Tensor, nn
 
 from wrongline.attempts import Attempt, others
 from wrongline.comparison import NEAR
-from wrongline.definitions import LeftOut
-from wrongline.functions import ROLES, OfFunction, modules_of, roles_of
+from wrongline.functions import OfFunction, tries_of
 from wrongline.guesses import sizes_in
 from wrongline.in_place import borrowed
 from wrongline.pasted_models import (
@@ -31,15 +30,12 @@ from wrongline.pasted_models import (
     model_ways,
     texts,
 )
-from wrongline.pasted_text import (
-    COPIED,
-    failed_line,
-)
+from wrongline.pasted_text import COPIED
 from wrongline.pictures import shape_of, takes_pictures
 from wrongline.properties import gradient
 from wrongline.run_pasted import run_text
 from wrongline.sizes import SIZES
-from wrongline.ways_to_call import Way, best_of, ways
+from wrongline.ways_to_call import Refused, Way, best_of, further, refused_by, ways
 
 # So many other sizes are tried after an error.
 ATTEMPTS = 6
@@ -87,16 +83,8 @@ def make(text: str, kind: Any, tried: Attempt) -> Iterator[nn.Module]:
     # The same random numbers each time. Dropout is on, since some mistakes are there with dropout
     # only.
     torch.manual_seed(1)
-    if isinstance(kind, FunctionType):
-        yield from modules_of(kind, text)
-        return
-    module = kind(**tried.arguments)
-    # One without weights is a function of queries, keys and values.
-    is_bare = isinstance(module, nn.Module) and not [*module.parameters()]
-    if is_bare and roles_of(module.forward, ROLES):
-        yield from modules_of(module.forward, text)
-    else:
-        yield module
+    one = kind if isinstance(kind, FunctionType) else kind(**tried.arguments)
+    yield from tries_of(one, text)
 
 
 def fill(module: nn.Module, answers: dict[str, Any], width: int) -> None:
@@ -118,48 +106,46 @@ def fill(module: nn.Module, answers: dict[str, Any], width: int) -> None:
             continue
 
 
-def call_it(module: nn.Module, answers: dict[str, Any], tried: Attempt) -> tuple[Made | None, str]:
+def call_it(
+    module: nn.Module, answers: dict[str, Any], tried: Attempt
+) -> tuple[Made | None, Refused | None]:
     r"""
     ## Find out what it is, and how it is called
 
-    The error, if it can't be called, has its line as an attribute.
+    Or why it can't be called.
     """
     # What runs on vectors is an attention. (One may have a table of positions.) Of the rest, what
     # has a table reads tokens.
     heads = sizes_in(module, tried.constants, tried.arguments)["heads"]
     heads = 1 if getattr(module, "heads", "") == "no heads" else heads
     fill(module, answers, tried.width)
-    way, failed, line = best_way(module, answers, tried.width)
+    way, refused = best_way(module, answers, tried.width)
     if way is None and is_model(module):
         every = model_ways(module.forward, answers)
-        model_way, failed, line = best_of(module, every, texts(), badness)
-        way = model_way
+        way, refused = best_of(module, every, texts(), badness)
     if way is not None:
-        return Made(module, way, heads, tried.width), ""
+        return Made(module, way, heads, tried.width), None
 
     # Of what reads neither, the first convolution or patch reads pictures.
     shape = shape_of({**tried.constants, **tried.arguments})
     error = None if is_model(module) else takes_pictures(module, shape)
     if not is_model(module) and error is None:
-        return Made(module, None, heads, tried.width, shape), ""
+        return Made(module, None, heads, tried.width, shape), None
     # What has a convolution over two axes was meant for them.
     if error is not None and any(one.dim() == 4 for one in module.parameters()):
-        failed, line = f"{type(error).__name__}: {error}", failed_line(error)
-    sentence = LeftOut(failed)
-    sentence.line = line
-    return None, sentence
+        refused = refused_by(error)
+    return None, refused
 
 
-def sees_past(made: Made) -> bool:
+def sees_past(module: nn.Module, way: Way | None, width: int) -> bool:
     r"""
     ## Does a position see those before it?
 
     Where heads are taken for positions, everything runs, and no position sees another.
     """
-    module, way = made.module, made.way
     if not isinstance(module, OfFunction) or way is None:
         return True
-    x = texts(made.width)
+    x = texts(width)
     with borrowed(module):
         found = gradient(lambda x: way(module.eval(), x), x, (0, -1))
     return bool((found[0, :-1].abs() > NEAR * found.abs().max()).any())
@@ -174,7 +160,8 @@ def made_of(
     With [other sizes](attempts.py), if an error names them.
     """
     waiting = [first]
-    failed: LeftOut | None = None
+    refused: Refused | None = None
+    has_no_weights = False
     first_error: Exception | None = None
     for _ in range(ATTEMPTS):
         if not waiting:
@@ -187,25 +174,29 @@ def made_of(
                 # Of a function, the layout in which the past matters.
                 if made:
                     likely += [made]
-                    if sees_past(made):
+                    if sees_past(made.module, made.way, made.width):
                         return made, tried
                     continue
-                assert isinstance(why, LeftOut)
-                failed = failed or why
-                waiting += [one for one in others(why, tried, said) if one not in waiting]
+                assert why is not None
+                refused = further(refused, why)
+                has_no_weights = not [*module.parameters()]
+                waiting += [one for one in others(why.sentence, tried, said) if one not in waiting]
         # It can't be made with these.
         except Exception as error:
             first_error = first_error or error
             waiting += [one for one in others(str(error), tried, said) if one not in waiting]
         if likely:
             return likely[0], tried
-    if failed is None:
+    if refused is None:
         assert first_error is not None
         raise first_error
+    remedy = "Say below what it is made with"
+    if has_no_weights:
+        remedy = "It has no weights of its own: paste the class that calls it, too"
     raise Failed(
-        f"It runs in no way that we know. In the first: {failed}. Say below what it is made with, "
-        "or test another of its classes",
-        failed.line,
+        "It runs in no way that we know. In the one that came furthest: "
+        f"{refused.sentence.rstrip('.')}. {remedy}",
+        refused.line,
     )
 
 

@@ -45,6 +45,7 @@ from wrongline.pasted_text import (
     COPIED,
     classes_in,
     failed_line,
+    in_words,
     shown,
     value_of,
 )
@@ -96,6 +97,7 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
     alone, and the parts of the [way](ways_to_call.py#Way).
     """
     left_out: dict[str, LeftOut] = {}
+    others: list[str] = []
     try:
         # Errors of the text itself are told below, with their line.
         # Its sizes may stand above the classes, or not have been copied.
@@ -110,6 +112,7 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
         # The first class is the likeliest one. (One that is no longer in the text can't be tested.)
         chosen = answers.get("class", classes[0])
         chosen = chosen if chosen in classes else classes[0]
+        others = [one for one in classes if one != chosen]
 
         # Names that a class reads, with what they are in the test.
         within = {chosen, *Definitions(text).parts(chosen)}
@@ -139,11 +142,14 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
         constants |= own
         names |= constants
 
+        # What is imported from this site isn't what somebody else has under that name.
+        from_here = imported_from_here(text, names, within)
+
         # All of it is told, so that it can be corrected.
         # (The page has a field for each.)
         guess, why = may_see(text, chosen)
         sees = answers.get("sees", guess)
-        assumed: dict[str, Any] = {"classes": classes, "class": chosen}
+        assumed: dict[str, Any] = {"classes": classes, "class": chosen, "imported": from_here}
         assumed["arguments"] = {name: shown(value) for name, value in arguments.items()}
         assumed["constants"] = {name: shown(value) for name, value in constants.items()}
         assumed["constants"] |= {name: "" for name in asked if name not in constants}
@@ -196,10 +202,10 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
             # Without a comparison, “all tests pass” says less.
             yield told(found, compared, text)
     except Failed as error:
-        yield {"failed": str(error), "line": error.line}
+        yield {"failed": str(error), "line": error.line, "others": others}
     except Exception as error:
         # Whatever goes wrong in the reader's code is an answer, too.
-        yield {"failed": f"{type(error).__name__}: {error}", "line": failed_line(error)}
+        yield {"failed": in_words(error), "line": failed_line(error), "others": others}
 
 
 def refusal(error: Exception, text: str, chosen: str, left_out: dict[str, LeftOut]) -> Exception:
@@ -220,13 +226,36 @@ def refusal(error: Exception, text: str, chosen: str, left_out: dict[str, LeftOu
     line = failed_line(error)
     if said := unguessed(error, text):
         return Failed(said, line)
-    # An `assert` without a message says what it wants itself.
-    if isinstance(error, AssertionError) and not str(error) and line:
-        return Failed(f"this fails: {text.splitlines()[line - 1].strip()}", line)
     if isinstance(error, Failed | ImportError | NotImplementedError):
         return error
     remedy = f"it can't be made so: say below what {chosen} is made with"
-    return Failed(f"{type(error).__name__}: {error} ({remedy})", line)
+    return Failed(f"{in_words(error)} ({remedy})", line)
+
+
+# The package of the lessons: what readers paste may import it, and a browser finds ours.
+OURS = "labml_nn"
+
+
+def imported_from_here(text: str, names: dict[str, Any], within: set[str]) -> str:
+    r"""
+    ## What comes from this site
+
+    A sentence, if something that is read does; `within` are the definitions that are tested. Other
+    packages have the same name.
+    """
+    read = globals_read(text, within) | globals_read(text, None, outermost=True)
+    origins = {
+        name: getattr(names[name], "__module__", None) or getattr(names[name], "__name__", "")
+        for name in sorted(read & {*names})
+    }
+    found = [name for name, one in origins.items() if str(one).partition(".")[0] == OURS]
+    if not found:
+        return ""
+    named = " and ".join(f"`{one}`" for one in found)
+    return (
+        f"{named} {'comes' if len(found) == 1 else 'come'} from this site's {OURS}: if you mean "
+        "another one, paste its code above"
+    )
 
 
 def when_it_leaks(made: Made, text: str, why: str) -> tuple[str, str]:
@@ -290,7 +319,7 @@ def example(batch_size: int = 3, seq_len: int = 7) -> tuple[Tensor, list[dict[st
     """
     # It is called in the way that is found for it.
     attention = run_text(COPIED)["SelfAttention"](SIZES["d_model"], SIZES["heads"])
-    way, _, _ = best_way(attention, {})
+    way, _ = best_way(attention, {})
     # One that runs: the batch first, without a mask.
     assert way is not None
     output = way(attention, torch.randn(batch_size, seq_len, SIZES["d_model"]))

@@ -35,8 +35,8 @@ from wrongline.properties import (
     sequences_apart,
 )
 from wrongline.sizes import SIZES
-from wrongline.verdicts import RIGHT
-from wrongline.ways_to_call import OTHER_LENGTH, Way, best_of, ways
+from wrongline.verdicts import RIGHT, SaidError
+from wrongline.ways_to_call import OTHER_LENGTH, Refused, Way, best_of, ways
 from wrongline.whole import Whole, run_tests
 
 # What published code calls a cache, and the wish for one.
@@ -92,7 +92,9 @@ def scores_in(result: Any, tokens: Tensor | None = None) -> Tensor:
                 return shaped_one
 
     # The sentence is what the page shows.
-    raise ValueError("no result has three axes: batch, positions, and tokens")
+    shapes = [list(one.shape) if isinstance(one, Tensor) else type(one).__name__ for one in parts]
+    given = ", ".join(str(one) for one in shapes) or "nothing"
+    raise SaidError(f"no result has three axes for batch, positions and tokens: it gives {given}")
 
 
 # What else a model must be given: zeros for segments, places, the text of its encoder.
@@ -198,11 +200,11 @@ def weight(test: str) -> int:
 
 def best_way(
     attention: nn.Module, answers: dict[str, Any], d_model: int = SIZES["d_model"]
-) -> tuple[Way | None, str, int | None]:
+) -> tuple[Way | None, Refused | None]:
     r"""
     ## The way in which an attention does best
 
-    And the error of the first way with its line, if it runs in none.
+    And the error of the way that came furthest, if it runs in none.
     """
     # The same input for all ways: vectors, as in a model's layers. Nothing is told of what fails,
     # unless everything does.

@@ -18,6 +18,7 @@ looked at.
 """
 
 import ast
+import linecache
 import re
 from typing import Any
 
@@ -178,6 +179,20 @@ def failed_line(error: BaseException) -> int | None:
         # One call further in.
         trace = trace.tb_next
     return lines[-1] if lines else None
+
+
+def in_words(error: BaseException) -> str:
+    r"""
+    ## An error in a sentence
+
+    One without a message, such as that of a plain `assert`, is told by its line of code.
+    """
+    kind = type(error).__name__
+    if str(error):
+        return f"{kind}: {error}"
+    line = failed_line(error)
+    code = linecache.getline(FILE, line).strip() if line else ""
+    return f"{kind} in `{code}`" if code else kind
 
 
 def value_of(text: str) -> Any:

@@ -202,6 +202,21 @@ class OnTheCPU(ast.NodeTransformer):
         return node
 
 
+# Of these, nobody pastes the code.
+LIBRARIES = sys.stdlib_module_names | {"torch", "einops", "numpy"}
+
+
+def is_a_library(node: ast.Import | ast.ImportFrom) -> bool:
+    r"""
+    ## Is something imported from a library?
+
+    Else it is from a file that may have been pasted as well.
+    """
+    if isinstance(node, ast.Import):
+        return True
+    return not node.level and (node.module or "").partition(".")[0] in LIBRARIES
+
+
 def is_here(node: ast.stmt) -> bool:
     r"""
     ## Can it be imported?
@@ -228,14 +243,20 @@ def without_missing(text: str) -> tuple[ast.Module, dict[str, Any]]:
     missing: dict[str, Any] = {}
 
     # Imports of the outermost level only: others may have a `try` around them.
+    defined: set[str] = set()
     for node in tree.body:
         # A class, a number or a docstring stays as it is.
         if not isinstance(node, ast.Import | ast.ImportFrom):
             body.append(node)
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                defined.add(node.name)
             continue
 
         # Each name of the line by itself.
         for one in node.names:
+            # Two files one below the other: the second imports what the first defines.
+            if (one.asname or one.name) in defined and not is_a_library(node):
+                continue
             # A copy keeps its line, so that errors are told at theirs.
             alone = copy.copy(node)
             alone.names = [one]

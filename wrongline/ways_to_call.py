@@ -19,7 +19,9 @@ meaning is meant. So each way is judged by what comes out.
 
 import inspect
 import math
+import os
 import re
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -29,8 +31,9 @@ import torch
 from torch import Tensor, nn
 
 from wrongline.in_place import borrowed
-from wrongline.pasted_text import failed_line
+from wrongline.pasted_text import failed_line, in_words
 from wrongline.sizes import SIZES, meaning
+from wrongline.verdicts import SaidError, is_inside, told
 
 
 def output_in(result: Any, x: Tensor) -> Any:
@@ -49,6 +52,52 @@ def output_in(result: Any, x: Tensor) -> Any:
     fits = [one for one in parts if isinstance(one, Tensor) and one.shape == x.shape]
     # If nothing has that shape, there will be more to say about it.
     return [*fits, *parts][0]
+
+
+@dataclass(frozen=True)
+class Refused:
+    r"""
+    ## Why no way runs
+
+    * `sentence` is the error of the way that came furthest, and `line` that of a pasted text
+    * `reached` are the lines that led to it, the outermost first: the later they are, the further
+    * `placed` is the sentence with the file and the line
+    """
+
+    sentence: str
+    line: int | None = None
+    reached: tuple[float, ...] = ()
+    placed: str = ""
+
+
+# What runs to its end gives something else than an output.
+AT_THE_END = (math.inf,)
+
+
+def refused_by(error: Exception) -> Refused:
+    r"""
+    ## How far an error came
+    """
+    # These tests have a sentence of their own for a result that is no output.
+    if isinstance(error, SaidError):
+        return Refused(str(error), None, AT_THE_END, str(error))
+    lines = [
+        one.lineno or 0
+        for one in traceback.extract_tb(error.__traceback__)
+        if not is_inside(one) and os.path.dirname(one.filename) != os.path.dirname(__file__)
+    ]
+    # An error without a message has no more to say than its line.
+    place = told(error).removeprefix(f"{type(error).__name__}: {error}")
+    return Refused(in_words(error), failed_line(error), tuple(lines), in_words(error) + place)
+
+
+def further(one: Refused | None, other: Refused) -> Refused:
+    r"""
+    ## Which of two came further
+
+    The first one, if they came equally far, because the likelier ways come first.
+    """
+    return other if one is None or other.reached > one.reached else one
 
 
 @dataclass(frozen=True)
@@ -221,21 +270,19 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
 
 def best_of(
     module: nn.Module, every: Iterable[Way], x: Tensor, badness: Callable[..., int]
-) -> tuple[Way | None, str, int | None]:
+) -> tuple[Way | None, Refused | None]:
     r"""
     ## The best of some ways
 
-    That in which the fewest quick tests fail, as `badness` counts them. Beside it stand the error
-    of the likeliest way, if it doesn't run, and the line of that error.
+    That in which the fewest quick tests fail, as `badness` counts them. Beside it stands why others
+    don't run: the error of the one that came furthest.
     """
     # Nothing is found yet, and anything is better than that.
     best = None
     fewest = math.inf
 
-    # What the likeliest way has said, if it doesn't run.
-    failed = ""
-    line = None
-    is_refused = False
+    # A way that is refused at once tells less than one that fails at the end of the text.
+    refused: Refused | None = None
     for way in every:
         # Most ways don't run, and that is how we know that they are none.
         try:
@@ -245,18 +292,13 @@ def best_of(
 
                 # Some run, and give something else.
                 if list(output.shape[: x.dim()]) != list(x.shape):
-                    failed = failed or f"an input of {list(x.shape)} gives {list(output.shape)}"
+                    shapes = f"an input of {list(x.shape)} gives {list(output.shape)}"
+                    refused = further(refused, refused_by(SaidError(shapes)))
                     continue
                 # At the end of the block, it is as it was.
                 wrong = badness(module, way, x)
         except Exception as error:
-            # The first error is that of the likeliest way. But one that says only that arguments
-            # aren't taken so tells less than one inside of the text.
-            at = failed_line(error)
-            if not failed or (is_refused and at is not None):
-                failed = f"{type(error).__name__}: {error}"
-                line = at
-                is_refused = isinstance(error, TypeError) and at is None
+            refused = further(refused, refused_by(error))
             continue
         # Of equally good ones the first, since the likelier ways come first: batch first, and a
         # mask that is used.
@@ -266,7 +308,7 @@ def best_of(
         # None can be better than that: the others need not be tried.
         if not wrong:
             break
-    return best, failed, line
+    return best, refused
 
 
 def reads_ahead(module: nn.Module, way: Way, x: Tensor) -> int:
@@ -310,5 +352,5 @@ def example(batch_size: int = 5, seq_len: int = 7) -> tuple[Tensor, Way | None]:
 
     # Among its masks there are others, which come first in the signature.
     answers = {"name": "attn_mask", "inputs": 3}
-    best, _, _ = best_of(attention, ways(attention.forward, answers), x, reads_ahead)
+    best, _ = best_of(attention, ways(attention.forward, answers), x, reads_ahead)
     return way(attention, x), best

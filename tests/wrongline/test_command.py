@@ -70,7 +70,7 @@ def test_an_attention_is_made_by_guesses_and_its_mistake_named(
     assert "an attention: batch first, inputs: 1\n" in printed
     named = next(line for line in printed.splitlines() if line.startswith("* wrong: comparison"))
     assert "there is no causal mask" in named
-    assert named.endswith(" (line 17?)")
+    assert named.endswith(" (my_file.py, line 17?)")
     assert printed.splitlines()[-1].startswith("2 of the tests fail, ")
 
 
@@ -363,3 +363,56 @@ def test_what_a_right_model_may_still_have_wrong_is_named(
     # An attention has no loss.
     main([f"{path}:MyAttention"])
     assert "not looked at" not in capsys.readouterr().out
+
+
+WITHOUT_WEIGHTS = """
+import torch
+from torch import nn
+
+
+def my_attention(q, k, v, mask=None):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    return scores.masked_fill(mask == 0, -1e9).softmax(-1) @ v
+
+
+class Core(nn.Module):
+    def forward(self, q, k, v, mask=None):
+        return my_attention(q, k, v, mask)
+
+
+class Even(nn.Module):
+    def forward(self, x, mask=None):
+        x = x + 1
+        assert x.shape[1] % 2 == 0
+        return x
+"""
+
+
+def test_a_function_and_a_class_without_weights_are_compared_with_the_formula(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "core.py"
+    path.write_text(WITHOUT_WEIGHTS)
+    assert main([f"{path}:my_attention"]) == main([f"{path}:Core"]) == 0
+    assert capsys.readouterr().out.count("- right: comparison\n") == 2
+    path.write_text(WITHOUT_WEIGHTS.replace("softmax(-1)", "softmax(-2)"))
+    assert main([f"{path}:my_attention"]) == 1
+    assert "the softmax is over the queries (core.py, line 8?)" in capsys.readouterr().out
+    # What it is, is said if it may see everything.
+    path.write_text(WITHOUT_WEIGHTS.replace("mask == 0", "mask == 2"))
+    assert main([f"{path}:Core"]) == 1
+    assert "check_attention(..., sees_all=True)" in capsys.readouterr().out
+
+
+def test_what_can_not_be_run_is_told_by_its_furthest_line_and_beside_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "core.py"
+    path.write_text(WITHOUT_WEIGHTS)
+    assert main([f"{path}:Even"]) == 2
+    printed = capsys.readouterr().out
+    assert "AssertionError (core.py, line 19: assert x.shape[1] % 2 == 0)\n" in printed
+    assert f"{path}:Even can't be run; core.py also has my_attention, Core\n" in printed
+    assert main([f"{path}:Missing"]) == 2
+    said = f"{path} has no Missing; it has my_attention, Core, Even\n"
+    assert capsys.readouterr().err.endswith(said)

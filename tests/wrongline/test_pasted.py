@@ -475,7 +475,7 @@ def test_an_argument_that_nobody_knows_is_asked_for() -> None:
         (HIDES.replace("self.inner(query", "self.inner(query @ key"), "runs in no way", 8),
         (
             MODEL.replace("x.cumsum(dim=1)", "x @ x"),
-            "runs in no way that we know. In the first: R",
+            "runs in no way that we know. In the one that came furthest: R",
             10,
         ),
     ],
@@ -490,7 +490,7 @@ def test_what_runs_in_no_way_is_told_with_the_first_error_and_no_way() -> None:
     told = checked(
         "class A(nn.Module):\n    def forward(self, x):\n        raise ValueError(list(x.shape))\n"
     )
-    said = "It runs in no way that we know. In the first: ValueError: [5, 7, 24]"
+    said = "It runs in no way that we know. In the one that came furthest: ValueError: [5, 7, 24]"
     assert told["failed"].startswith(said)
     assert told["assumed"]["class"] == "A"
     assert told["assumed"]["way"] is None
@@ -835,3 +835,50 @@ class Attention(nn.Module):
     told = checked(text.replace("return self", "return self.nothing + self"))
     assert "nothing" in told["failed"]
     assert told["line"] == 11
+
+
+IMPORTS = """
+from labml_nn.transformers.mha import MultiHeadAttention
+from labml_nn.transformers.normalisation import Unused
+
+class Block(nn.Module):
+    def __init__(self, d_model, heads):
+        super().__init__()
+        self.attention = MultiHeadAttention(heads=heads, d_model=d_model)
+
+    def forward(self, x):
+        return self.attention(query=x, key=x, value=x, is_causal=True)
+"""
+
+
+def test_what_is_imported_from_this_site_is_said_unless_it_stands_above() -> None:
+    told = checked(IMPORTS)
+    said = "`MultiHeadAttention` comes from this site's labml_nn: if you mean another one, "
+    assert told["assumed"]["imported"] == said + "paste its code above"
+    above = "class MultiHeadAttention(nn.Module):\n    pass\n"
+    assert checked(above + IMPORTS)["assumed"]["imported"] == ""
+
+
+def test_the_other_classes_are_told_after_a_failure() -> None:
+    broken = MODEL.replace("x.cumsum(dim=1)", "x @ x") + ONE_BY_ONE
+    assert checked(broken, {"class": "Model"})["others"] == ["MultiHeadAttention", "Head"]
+    assert checked(broken, {"arguments": {"d_model": "'a'"}})["others"] == ["Model", "Head"]
+
+
+# Fourier's transform in place of weights, which wants the same tensor three times.
+MIXED = """
+class Mixing(nn.Module):
+    def forward(self, query, key, value, mask=None):
+        assert query is key and key is value
+        assert mask is None
+        return torch.fft.fft(torch.fft.fft(query, dim=2), dim=1).real
+"""
+
+
+def test_what_has_no_weights_is_tested_as_it_is_or_the_remedy_told() -> None:
+    told = checked(MIXED)
+    assert told["assumed"]["way"]["inputs"] == 3
+    assert told["assumed"]["sees"] == "ask"
+    told = checked(MIXED.replace("is value", "is mask"))
+    said = "AssertionError in `assert query is key and key is mask`. It has no weights of its own"
+    assert said in told["failed"]

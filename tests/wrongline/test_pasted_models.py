@@ -213,10 +213,10 @@ def test_the_best_way_is_that_with_the_mask_that_it_wants_or_the_first_error() -
 
     # Only a mask that is true where it may look has nothing above the diagonal.
     said = {"shape": "T, T"}
-    way, failed, line = best_way(Masked(12, 12), said, 12)
-    assert (way, failed, line) == (Way(mask="none", name="mask"), failed, None)
-    assert failed.startswith("RuntimeError")
-    way, failed, line = best_way(Masked(12, 12), {"mask": "true shows"}, 12)
+    way, refused = best_way(Masked(12, 12), said, 12)
+    assert way == Way(mask="none", name="mask")
+    assert refused is not None and refused.sentence.startswith("RuntimeError")
+    way, refused = best_way(Masked(12, 12), {"mask": "true shows"}, 12)
     assert way is None
     assert best_way(nn.Linear(24, 24), {})[0] == Way()
 

@@ -91,3 +91,14 @@ def test_bases_configurations_decorators_and_what_is_said_may_be_missing() -> No
     names, _ = run_pasted(text, {})
     with pytest.raises(ImportError, match="layers.say is not here: paste its code above"):
         names["Model"](Config(width=4))
+
+
+def test_an_import_of_what_stands_above_is_left_out_unless_it_is_of_a_library() -> None:
+    text = "class Rotary:\n    pass\n\ndef sqrt(x):\n    return 0\n\n"
+    text += "from labml_nn.transformers.rotary import Rotary\nfrom math import sqrt\n"
+    names, _ = run_pasted(text, {})
+    assert names["Rotary"].__module__ == "pasted"
+    assert names["sqrt"](4) == 2
+    # Above it, an import is replaced as in any file.
+    names, _ = run_pasted("from math import sqrt\n" + text.partition("from")[0], {})
+    assert names["sqrt"](4) == 0

@@ -144,7 +144,7 @@ class Tried:
         return module.kept
 
 
-def test_the_first_of_the_best_ways_is_taken_or_the_first_failure_told() -> None:
+def test_the_first_of_the_best_ways_is_taken_or_what_came_furthest_told() -> None:
     def fail(x: Tensor) -> Tensor:
         raise KeyError("no")
 
@@ -158,14 +158,16 @@ def test_the_first_of_the_best_ways_is_taken_or_the_first_failure_told() -> None
         return way.wrong
 
     def best(*every: Any) -> Any:
-        return best_of(module, every, x, badness)
+        way, refused = best_of(module, every, x, badness)
+        return way, refused and refused.sentence
 
     short, broken = Tried(lambda x: x[:1]), Tried(fail)
     lengths = "an input of [2, 3] gives [1, 3]"
-    assert best(short, broken) == (None, lengths, None)
-    assert best(broken, short) == (None, "KeyError: 'no'", None)
+    # What runs to its end has come further than what fails.
+    assert best(short, broken) == best(broken, short) == (None, lengths)
+    assert best(broken) == (None, "KeyError: 'no'")
     two, one, another = (Tried(lambda x: x, wrong) for wrong in (2, 1, 1))
-    assert best(short, two, one, broken, another) == (one, lengths, None)
+    assert best(short, two, one, broken, another) == (one, lengths)
     # A model gives more axes than it gets.
     wide = Tried(lambda x: x[..., None])
     assert best(wide)[0] is wide
@@ -175,14 +177,30 @@ def test_the_first_of_the_best_ways_is_taken_or_the_first_failure_told() -> None
     assert not hasattr(module, "kept")
 
 
-def test_the_line_of_the_first_failure_is_told() -> None:
-    names = run_text("def fail(x):\n    return x @ x\n")
-    _, said, line = best_of(nn.Identity(), [Tried(names["fail"])], torch.zeros(2, 3), max)
-    assert (said.partition(":")[0], line) == ("AttributeError", None)
+def test_the_failure_that_came_furthest_is_told_with_its_line() -> None:
+    names = run_text(
+        "def inner(x):\n    assert x is None\n"
+        "def early(x):\n    return x @ x\n"
+        "def late(x):\n    x = x + 0\n    return inner(x)\n"
+        "def later(x):\n    x = x + 0\n    x = x\n    raise ValueError\n"
+    )
     module = nn.Module()
     module.weight = torch.zeros(())
-    _, said, line = best_of(module, [Tried(names["fail"])], torch.zeros(2, 3), max)
-    assert (said.partition(":")[0], line) == ("RuntimeError", 2)
+
+    def told(other: nn.Module, *every: str) -> Any:
+        ways = [Tried(names[one]) for one in every]
+        _, refused = best_of(other, ways, torch.zeros(2, 3), max)
+        assert refused is not None
+        return refused.sentence.partition(":")[0], refused.line
+
+    # One that fails before the text has no line.
+    assert told(nn.Identity(), "early") == ("AttributeError", None)
+    assert told(module, "early") == ("RuntimeError", 4)
+    # The call of a function is further down than what is above it, wherever the function stands.
+    # Without a message, the line of code is told.
+    for every in (("early", "late"), ("late", "early")):
+        assert told(module, *every) == ("AssertionError in `assert x is None`", 2)
+    assert told(module, "later", "late") == ("ValueError in `raise ValueError`", 11)
 
 
 def test_the_example_finds_the_mask_that_hides_where_it_is_true() -> None:

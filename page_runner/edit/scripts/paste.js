@@ -6,9 +6,11 @@
 // `target` is a function that is called with a text and with answers. It tells what it `assumed`, with
 // the `classes` to choose from, the `arguments`, those that are `unknown`, the `constants` of the text, the
 // `way` in which the code is called, whether it is a whole `model` or takes `pictures`, the argument of its
-// `cache`, whether it may `see` the past alone, everything, or nobody knows, `why`, and whether it `leaks`;
+// `cache`, whether it may `see` the past alone, everything, or nobody knows, `why`, whether it `leaks`, and
+// a sentence about what it has `imported` from this site;
 // then what it `found`, a list of sentences with their lines, what was `not_tried`, and whether it was
-// `compared` with the formula: "yes", "no" or "soon", and then more will be told; or why it `failed`.
+// `compared` with the formula: "yes", "no" or "soon", and then more will be told; or why it `failed`, and
+// which `others` there are.
 
 import { Editor } from "./editor.js";
 import { button, fetched, make, styled } from "./elements.js";
@@ -155,7 +157,7 @@ class Paste {
   }
 
   #told(
-    { assumed, found, not_tried: left = [], right = [], compared, failed, line, error },
+    { assumed, found, not_tried: left = [], right = [], compared, failed, line, error, others },
     began,
   ) {
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
@@ -172,6 +174,7 @@ class Paste {
     } else {
       this.#say(failed ?? `${error.type}: ${error.message}`);
       if (line) this.editor.say({ lines: [], error: { line, start: 0, end: null, text: failed } });
+      this.#others("Or is it another one? ", others ?? []);
     }
   }
 
@@ -203,18 +206,17 @@ class Paste {
     this.#question();
     if (left.length && compared !== "soon") this.found.append(this.#leftOut(left));
     // A text has an attention, its blocks and the whole model: each can be tested.
-    const others =
-      compared === "soon" ? [] : this.classes.filter((one) => one !== this.assumed.class);
-    const test = (one) => button(`Test ${one}`, () => this.#another(one));
-    if (others.length)
-      this.found.append(
-        make(
-          "p",
-          {},
-          `This was ${this.assumed.class}. `,
-          ...others.flatMap((one) => [test(one), " "]),
-        ),
+    if (compared !== "soon")
+      this.#others(
+        `This was ${this.assumed.class}. `,
+        this.classes.filter((one) => one !== this.assumed.class),
       );
+  }
+
+  #others(words, names) {
+    const test = (one) => button(`Test ${one}`, () => this.#another(one));
+    if (names.length)
+      this.found.append(make("p", {}, words, ...names.flatMap((one) => [test(one), " "])));
   }
 
   // An encoder sees everything on purpose, so its author is asked, and a guess is told.
@@ -300,7 +302,7 @@ class Paste {
 
   // ## What was assumed, to be corrected
   #ask({ classes, class: chosen, arguments: given, unknown, constants, way, ...more }) {
-    const { model, cache = "", width, sees, why, leaks, pictures } = more;
+    const { model, cache = "", width, sees, why, leaks, pictures, imported } = more;
     this.classes = classes;
     const rows = [];
     const row = (text, control) =>
@@ -357,6 +359,7 @@ class Paste {
       make("p", {
         textContent: `What was assumed of your code${model ? ", which is a whole model" : pictures ? ", which takes pictures" : ""}. Correct what is wrong:`,
       }),
+      ...(imported ? [make("p", { textContent: `${imported}.` })] : []),
       ...rows,
       this.sends,
     );
