@@ -162,6 +162,7 @@ def script(
     ]
     if asked:
         cells += [_helper("judge.py.jinja", judge_runs=exercises.judge_runs()), *asked]
+        cells += page.own_code()
     if plan.after:
         about = (
             "## What the rest builds on\n\nIts code is folded below. Its notes are on these pages:"
@@ -409,6 +410,25 @@ class _Page:
         if colab is not None and notebook_cells.has_notebook(source, self.settings):
             return f" ([notebook]({colab}))"
         return "" if self.addresses.of_module(source) else f", `{path_of(module, source)}`"
+
+    def own_code(self) -> Iterator[Cell]:
+        r"""
+        Below the exercises stands where readers test code of their own, as on the page.
+        """
+        forms = (self.settings.edit or {}).get("forms", {})
+        fields = [path for path, one in forms.items() if one["script"] == "paste"]
+        module = self.by_path.get(fields[0]) if fields else None
+        if module is None:
+            return
+        title = title_of(self.sources[module])
+        if self.addresses.page is not None:
+            link = self.linked("Test your own attention or model", module)
+            yield text_cell(f"{link}: you paste it there, and it runs in your browser.")
+        else:
+            yield text_cell(
+                "You can test your own attention or model, too: paste it into the site's page "
+                f"“{title}”."
+            )
 
     def named(self) -> Iterator[Cell]:
         r"""

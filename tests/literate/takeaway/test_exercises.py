@@ -1,6 +1,8 @@
 r"""A hole in a notebook, and what is said about what fills it."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -9,6 +11,7 @@ from literate.measuring.measure import Measurement, Tensor
 from literate.problems import LiterateError
 from literate.reading.source import parse
 from literate.settings import Settings
+from literate.takeaway.addresses import Addresses
 from literate.takeaway.exercises import left_over, problems
 from literate.takeaway.notebook import build
 from tests.literate.packages import package
@@ -71,6 +74,29 @@ bug = "it asks"
 "it is silent" = "return word"
 "it asks" = { "!" = "?" }
 """
+
+
+def test_below_the_exercises_stands_where_own_code_is_tested(tmp_path: Path) -> None:
+    (tmp_path / "holes.toml").write_text(HOLES)
+    field = "---\ntitle: Paste It\nsummary: A field.\n---\n"
+    sources = package({"pkg/page.py": PAGE, "pkg/field.py": f'r"""\n{field}"""\n'})
+    edit = {"forms": {"pkg/field.py": {"script": "paste"}}}
+
+    def texts(settings: Settings, **known: Any) -> list[str]:
+        built = build(sources, "pkg.page", Addresses(**known), settings)
+        return [one.source for one in nbformat.reads(built, 4).cells if "outputs" not in one]
+
+    asked = Settings(tmp_path, {}, exercises="holes.toml", edit=edit)
+    words = (
+        "You can test your own attention or model, too: paste it into the site's page “Paste It”."
+    )
+    assert words in texts(asked)
+    link = "[Test your own attention or model](https://a.site/pkg/field/): you paste it there, "
+    linked = texts(asked, page=lambda path: f"https://a.site/{path.removesuffix('.py')}/")
+    assert link + "and it runs in your browser." in linked
+    # One without exercises needs none, and neither does a site without the field.
+    for settings in (Settings(tmp_path, {}, edit=edit), replace(asked, edit=None)):
+        assert not any("your own" in one for one in texts(settings))
 
 
 NO = "Not yet: what it returns"
