@@ -29,6 +29,7 @@ from wrongline.model_tests import SHORT
 from wrongline.read_parts import (
     Counts,
     LaterCallError,
+    by_each_name,
     told_positions,
     ways_to_read,
 )
@@ -171,9 +172,9 @@ def cache_agrees(whole: Whole) -> str:
         except Exception as error:
             failed = failed or error
             continue
-        # One way in which it is right is enough.
+        # One way in which it is right is enough, for each name that its cache has.
         if not found or isinstance(found, NotTried):
-            return found
+            return by_another_name(whole) or found
         said = said or found
     if said:
         return said + only_with_positions(whole)
@@ -188,6 +189,26 @@ def cache_agrees(whole: Whole) -> str:
     step = next((name for name in dir(whole.model) if re.search(STEP, name)), "")
     how = f": say by `read` how `{step}` reads a text" if step else ""
     return NotTried(f"no argument of `forward` looks like a cache{how}")
+
+
+def by_another_name(whole: Whole) -> str:
+    r"""
+    ## Is it wrong by one of its cache's names?
+
+    Nothing is said if it has one name, or isn't called by another one.
+    """
+    try:
+        ways = [*by_each_name(whole.model, whole.inputs)]
+    except Exception:
+        return ""
+    for name, read in ways:
+        try:
+            found = disagreement(whole, read)
+        except Exception:
+            continue
+        if found and not isinstance(found, NotTried):
+            return f"with its cache as `{name}`, {found}"
+    return ""
 
 
 def says_it_has_none(model: nn.Module) -> str:

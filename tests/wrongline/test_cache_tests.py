@@ -238,3 +238,54 @@ def test_a_model_that_gives_no_cache_is_read_no_further() -> None:
             return Counts.Output(super().forward(tokens), None)
 
     assert read_parts(GivesNone(11, 11), [torch.randint(11, (3, 2))]) is None
+
+
+class TwoNames(nn.Embedding):
+    r"""One cache by two names. By the names in `spoilt`, it is kept upside down."""
+
+    spoilt: tuple[str, ...] = ()
+
+    def forward(
+        self,
+        tokens: Tensor,
+        past_key_value: Tensor | None = None,
+        cache: Tensor | None = None,
+        **options: Tensor,
+    ) -> Counts.Output:
+        past = past_key_value if cache is None else cache
+        sums = super().forward(tokens).cumsum(dim=1) + (0 if past is None else past)
+        output = Counts.Output(sums, None)
+        for name in ("past_key_value", "cache", "past_key_values"):
+            setattr(output, name, -sums[:, -1:] if name in self.spoilt else sums[:, -1:])
+        return output
+
+
+def test_a_cache_is_read_by_each_of_its_names() -> None:
+    torch.manual_seed(1)
+    tokens = torch.randint(11, (3, 6))
+    model = TwoNames(11, 11)
+    # The last of the names goes in unread: nothing can be said about it.
+    for spoilt in ((), ("past_key_values",)):
+        model.spoilt = spoilt
+        assert cache_agrees(Whole(model, tokens, tokens)) == ""
+    for name in ("past_key_value", "cache"):
+        model.spoilt = (name,)
+        said = f"with its cache as `{name}`, token by token"
+        assert cache_agrees(Whole(model, tokens, tokens)).startswith(said)
+    # It goes in by one name, and comes back by another one.
+    model.forward = lambda tokens, cache=None: TwoNames.forward(model, tokens, cache=cache)
+    model.spoilt = ("cache",)
+    assert cache_agrees(Whole(model, tokens, tokens)).startswith("token by token")
+
+
+def test_a_cache_that_no_call_reads_is_none() -> None:
+    class GivesAnother(nn.Embedding):
+        def forward(self, tokens: Tensor, **options: Tensor) -> Counts.Output:
+            output = Counts.Output(super().forward(tokens).cumsum(dim=1), None)
+            output.past_key_value = output.logits[:, -1:]
+            return output
+
+    tokens = torch.randint(11, (3, 6))
+    said = cache_agrees(Whole(GivesAnother(11, 11), tokens, tokens))
+    assert isinstance(said, NotTried)
+    assert "`past_key_value` changes nothing" in said
