@@ -46,9 +46,10 @@ def letters_of_bytes() -> list[str]:
     r"""
     ## A letter for each byte
 
-    Vocabularies are kept in JSON, which holds text and no bytes. So each byte is written as a
-    letter: the printable characters of Latin-1 as themselves, all others as letters from “Ā” on. A
-    space is “Ġ”.
+    GPT-2 keeps its merges in a text file: a pair on each line, with a space between its two parts.
+    A token that has a space or an end of line in it would break the file. So each byte is written
+    as a letter: the printable characters of Latin-1 as themselves, all others as letters from “Ā”
+    on. A space is “Ġ”.
     """
     # The characters of Latin-1 without spaces and the soft hyphen, which nobody would see.
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
@@ -153,7 +154,7 @@ def example(n_merges: int = 3) -> tuple[list[tuple[str, str]], list[str]]:
     so no character is ever unknown.
 
     A token is now more than a character: 2.11 on the text that the merges were learned from, and
-    1.91 on a later part of the plays. Its loss is that of several characters together, and higher.
+    1.89 on the rest of the plays. Its loss is that of several characters together, and higher.
     You can compare losses of different tokenizers only *per character*.
 
     ### Exercises

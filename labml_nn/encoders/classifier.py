@@ -186,7 +186,7 @@ def example(
     [Right answers, by the number of labels: mean and range of three
     seeds](../../results/encoders.json#figures.shares)
 
-    What did not help are entries of [a list](../../docs/what_did_not_help.md) of such things:
+    What did not help here (there is [a list](../../docs/what_did_not_help.md) of more such things):
 
     * *Pretraining, with very few labels.* With 100 of them, counting the words of questions and
       statements (naive Bayes) gives

@@ -215,7 +215,8 @@ def example(
             - Yes. Each position sees all others. In a language model, no output before the last one
               may move; that is how its causal mask is tested.
         - [ ] The last one alone.
-            - Then no position would look at any other one.
+            - So it is in a language model: only the last position sees the last letter. Here all
+              positions see it.
         - [ ] Those of gaps alone.
             - The layers don't know which positions are gaps. A mask token is a token like others.
 

@@ -123,10 +123,10 @@ def example(seq_len: int = 7, batch_size: int = 3, n_letters: int = 13) -> tuple
 
     [The loss in gaps: mean and range of three seeds](../../results/encoders.json#figures.sides)
 
-    What did not help are entries of [a list](../../docs/what_did_not_help.md) of such things. These
-    are means of three seeds, after 600 steps.
+    Means of three seeds, after 600 steps. There is [a list](../../docs/what_did_not_help.md) of
+    more things that did not help.
 
-    Both sides, if 15 % of all letters are hidden at once: the loss in gaps is then
+    Seeing both sides hardly helps if 15 % of all letters are hidden at once: the loss in gaps is
     [1.886](../../results/encoders.json#tables.objectives.both%20sides.loss), and that of the
     language model, which sees its whole side,
     [1.903](../../results/encoders.json#tables.objectives.left%20side.loss). Nor is 15 % the best
@@ -157,7 +157,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_letters: int = 13) -> tuple
             - Yes, that is the paper's reason: a text that will be classified has no mask tokens.
               Here it makes no difference that three seeds could show.
         - [ ] So that the model learns to copy.
-            - Copying does pay: “e” is one letter in eleven of the text, and one in 66 of the random
+            - Copying does pay: “e” is one letter in twelve of the text, and one in 66 of the random
               letters, so an “e” that stands at a chosen place was mostly kept. But that isn't what
               the letters stay for. Our model also looks at the neighbours, and believes far more in
               a letter that was kept than in one that was replaced.

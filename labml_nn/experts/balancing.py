@@ -231,9 +231,10 @@ def example(
 
     ### Where each is used
 
-    The loss is older, from the [Switch Transformer](https://arxiv.org/abs/2101.03961) (Fedus, Zoph
-    and Shazeer 2021), and used in Qwen3 too; the library transformers has it for Mixtral. The bias
-    is used in DeepSeek-V3.
+    The loss is older. The product of shares and mean scores is that of
+    [GShard](https://arxiv.org/abs/2006.16668) (Lepikhin et al. 2020), and the factor $n$ that of
+    the [Switch Transformer](https://arxiv.org/abs/2101.03961) (Fedus, Zoph and Shazeer 2021). Qwen3
+    uses it too, and the library transformers has it for Mixtral. The bias is used in DeepSeek-V3.
 
     ### Exercises
 

@@ -111,8 +111,9 @@ def example(
     [0.009](../../results/experts.json#values.change.shared.most): sometimes better, sometimes
     worse. And they train more slowly,
     [32](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.seconds) seconds
-    of one core and not [21](../../results/experts.json#tables.layers.experts%2C%20bias.seconds):
-    the same work is now done in twice as many products.
+    of one core and not [21](../../results/experts.json#tables.layers.experts%2C%20bias.seconds).
+    The same work is done in twice as many products, and the features of a token are gathered for
+    four experts, not two. (Which of these takes the time, we didn't measure.)
 
     [The loss after 1,000 steps, mean and range of three seeds; the last two are those of this
     page](../../results/experts.json#figures.losses)

@@ -212,7 +212,7 @@ def example(
 
     ### What did not help here
 
-    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+    There is [a list](../../docs/what_did_not_help.md) of more such things.
 
     * *Small patches.* With patches of 4 × 4 pixels, four in an image, it gets
       [0.969](../../results/images.json#tables.models.patches%20of%204%20%C3%97%204.accuracy) right,
