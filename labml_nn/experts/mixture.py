@@ -237,8 +237,8 @@ def example(
         99,328. With two active experts a token uses 13,312.
 
     ??? question "Set `n_active` to 1. What does the router learn?"
-        Nothing from the predictions. A single weight divided by itself is 1, whatever the score. So
-        the Switch Transformer, which has one active expert, leaves the division out.
+        Nothing from the predictions. A single weight divided by itself is 1, whatever the score.
+        The Switch Transformer has one active expert, and doesn't divide.
 
     ??? question "Set `n_active` to `n_experts`. What is the layer then?"
         A weighted sum of all experts, which costs as much as the wide network.

@@ -208,8 +208,9 @@ def example(
     ### What it learned
 
     The words make the difference. If each caption is a row of random letters, always the same one,
-    a model learns those of training nearly as well, and finds the new ones no better than by
-    guessing.
+    a model finds the new ones no better than by guessing. It also learns those of training less
+    well: in a try with two seeds it got 0.63 and 0.71 of their images right, and with words 0.71
+    and 0.85.
 
     [Trained for 800 steps of 64 pairs: the share of images for which the right one of 110 captions
     has the highest logit, with the lowest and the highest of three seeds for the new
@@ -219,7 +220,7 @@ def example(
 
     There is [a list](../../docs/what_did_not_help.md) of more such things.
 
-    For captions that were in training, words are no help. The classifier gets
+    For captions that were in training, no text encoder is needed. The classifier gets
     [0.818](../../results/images.json#tables.ways.classifier%20of%20110.seen) of their images right,
     the two encoders [0.762](../../results/images.json#tables.ways.two%20encoders.seen). And the
     second half of the loss changes little. With the texts for each image only, and not the images
