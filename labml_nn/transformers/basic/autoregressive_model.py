@@ -158,8 +158,8 @@ def example(
         normalisation 256. So the four feed-forward networks have most: 526,848, or 65 %.
 
     ??? question "What is the loss before training, roughly?"
-        About 4.3. If all tokens were equally likely, it would be $\ln 66 \approx 4.19$. Random
-        logits are not all equal, and that costs a little.
+        About 4.36. If all tokens were equally likely, it would be $\ln 66 \approx 4.19$. Random
+        logits are not all equal. Here they have a variance of 1/3, and about half of that is added.
 
     ??? question "Train it on windows of a single character. Which loss can it reach at best?"
         About that of [counting pairs](../../training/counting.py): the one character it sees is

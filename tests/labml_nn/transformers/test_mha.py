@@ -139,6 +139,17 @@ def test_scores_beyond_the_range_of_float16_are_scaled_before_they_are_summed() 
     torch.testing.assert_close(output, module.output(module.value.linear(x)), rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize(("width", "plain", "scaled"), [(64, 0.12, 0.09), (1024, 0.03, 0.09)])
+def test_without_the_scale_only_very_wide_heads_have_a_small_gradient(
+    width: int, plain: float, scaled: float
+) -> None:
+    query, keys = torch.randn(1000, 1, width), torch.randn(1000, 64, width)
+    scores = (query * keys).sum(dim=-1)
+    weights = torch.stack([scores, scores / math.sqrt(width)]).softmax(dim=-1)
+    largest_slopes = (weights * (1 - weights)).amax(dim=-1).mean(dim=-1)
+    assert largest_slopes.tolist() == pytest.approx([plain, scaled], abs=0.01)
+
+
 def test_a_mask_that_does_not_fit_is_refused() -> None:
     # Numbers, two axes, transposed, for one key, and for another batch.
     shapes = ((5, 7), (7, 5, 3), (5, 1, 3), (5, 7, 2))

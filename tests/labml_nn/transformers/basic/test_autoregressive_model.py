@@ -2,6 +2,7 @@ r"""The model against PyTorch's encoder, and against what its page claims."""
 
 import math
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -79,3 +80,11 @@ def test_the_recipe_has_as_many_parameters_as_its_page_says() -> None:
     assert sum(p.numel() for p in recipe.parameters()) == 810_306
     assert len(recipe.embed.positions.encodings) == 64
     assert len(make_model().embed.positions.encodings) == SEQ_LEN
+
+
+def test_random_logits_cost_half_of_their_variance() -> None:
+    tokens = torch.randint(66, (64, 32))
+    logits = AutoregressiveTransformer(66)(tokens)
+    loss = F.cross_entropy(logits.flatten(0, 1), torch.randint(66, (64 * 32,)))
+    assert logits.var().item() == pytest.approx(1 / 3, abs=0.03)
+    assert loss.item() == pytest.approx(4.36, abs=0.03)

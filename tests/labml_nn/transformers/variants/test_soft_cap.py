@@ -3,6 +3,7 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
+from torch import Tensor
 from transformers.models.gemma2.configuration_gemma2 import Gemma2Config
 from transformers.models.gemma2.modeling_gemma2 import Gemma2Attention
 
@@ -33,7 +34,16 @@ def test_the_usual_cap_is_that_of_gemma() -> None:
     assert SoftCapAttention(HEADS, D_MODEL).cap == Gemma2Config().attn_logit_softcapping
 
 
-def steps_until_half(bend: Callable, kind: type[torch.optim.Optimizer], rate: float) -> int:
+def squared_distance(weights: Tensor) -> Tensor:
+    return (weights - torch.tensor([0.0, 1.0, 0.0])).square().sum()
+
+
+def steps_until_half(
+    bend: Callable,
+    kind: type[torch.optim.Optimizer],
+    rate: float,
+    loss: Callable[[Tensor], Tensor] = squared_distance,
+) -> int:
     r"""How many steps the second of three scores needs for half of the weight."""
     scores = torch.tensor([100.0, 90.0, 10.0], requires_grad=True)
     optimizer = kind([scores], lr=rate)
@@ -42,7 +52,7 @@ def steps_until_half(bend: Callable, kind: type[torch.optim.Optimizer], rate: fl
         if weights[1] > 0.5:
             return step
         optimizer.zero_grad()
-        (weights - torch.tensor([0.0, 1.0, 0.0])).square().sum().backward()
+        loss(weights).backward()
         optimizer.step()
     return 5000
 
@@ -53,3 +63,8 @@ def test_a_cap_helps_gradient_descent_and_not_adam() -> None:
     assert 90 < steps_until_half(capped, torch.optim.SGD, 1.0) < 110
     assert 40 < steps_until_half(torch.clone, torch.optim.Adam, 0.1) < 50
     assert 45 < steps_until_half(capped, torch.optim.Adam, 0.1) < 55
+
+
+def test_a_loss_of_the_weight_s_logarithm_needs_no_cap() -> None:
+    sgd = partial(steps_until_half, kind=torch.optim.SGD, rate=1.0, loss=lambda w: -w[1].log())
+    assert (sgd(torch.clone), sgd(partial(soft_cap, cap=50.0))) == (6, 99)
