@@ -278,6 +278,11 @@ def example(
     questions give the first token 0.15 and 0.19 of their weight, not 0.53. (The third hadn't
     learned it after 1,000 steps, and looked at the first token whatever was asked.)
 
+    *Without its value.* Does the value of `<begin>` say “none”, or is the mere lack of a number
+    enough? Both. Take the questions for untold names that give it more than 0.8 of their weight:
+    all are answered right. With zeros in the place of its value, 0.94, 0.75 and 0.57 of them still
+    are (three seeds), and 0.45, 0.32 and 0.58 if it is hidden, so that the other weights grow.
+
     So in this task, a trained head makes the first token its sink if three things come together: it
     often finds nothing, a token begins every text, and no window was there in training.
 
@@ -318,8 +323,8 @@ def example(
         Position 0, and the last three: 7, 8 and 9.
 
     ??? question "Why keep the first token, and not make its weight zero?"
-        - [ ] Its value is important for the answer.
-            - It says nothing about any name.
+        - [ ] It has seen the rest of the text.
+            - It comes first and sees itself alone. Its value is the same in every text.
         - [x] Then the other weights would have to grow, and their values mean something.
             - Yes. The weights sum to one. What the sink doesn't get, other tokens get.
         - [ ] Because the positions of all other tokens would change.

@@ -6,8 +6,9 @@ summary: Three wrong ways to measure a model, and a sum that shows two of them.
 
 The model is right, and so is its training. What is wrong is how it is measured. In the spring of
 2026 a contest asked for the best model in 16 megabytes. Scores fell below half of what any model
-had reached, until somebody [added the probabilities
-up](https://github.com/openai/parameter-golf/pull/886): they came to 277, not to 1.
+had reached. Then somebody [added the probabilities
+up](https://github.com/openai/parameter-golf/pull/886): they came to 277, not to 1. (Lower scores
+of the same kind [were still handed in](https://github.com/openai/parameter-golf/pull/1056).)
 
 A model that predicts must spread one unit of probability over all tokens that *could* come: 0.5,
 0.3 and 0.2, say. Mix it half and half with a table that says 1 to each, and it is 0.75, 0.65 and
