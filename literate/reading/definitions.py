@@ -22,8 +22,8 @@ short, and no sentence goes on below it.
 import re
 from collections.abc import Sequence
 
-from literate.reading.inline_marks import escaped, inline
-from literate.reading.text_lines import Item, TextLine, body
+from literate.reading.inline_marks import inline
+from literate.reading.text_lines import Item, TextLine, body, escaped
 
 _MARKED = r"(?:``[^`]+``|(?::[\w:]+:)?`[^`]+`_{0,2}|\*{1,2}[^*\s](?:[^*]*[^*\s])?\*{1,2})"
 _ALL_MARKED = re.compile(rf"{_MARKED}(?:(?:,| or| and| /)? {_MARKED})*$")

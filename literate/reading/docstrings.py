@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
-from literate.reading.fields import FIELDS, TYPES, mended
+from literate.reading.fields import FIELDS, TYPES, is_known, mended
 from literate.reading.inline_marks import BARRED, emphasised, inline, without_stray
 from literate.reading.nested import nested
 from literate.reading.notes import is_code
@@ -106,7 +106,7 @@ _SIGNS = re.compile(
     r"|^ *={2,}(?: +={2,})+ *$|^\s*--?\w[^\n]*? {2,}\S|(?:\A|\n[ \t]*\n)( *)\S[^\n]*[^\s:]\n\2 +\S"
     r"|^ *(?:async )?(?:class|def|for|if|try|while|with)\b.*:[ \t]*\n +\S"
     rf"|{BARRED}"
-    r"|^\s*#\.\s|^\s*\(?[AaIi][.)] +\S|(?<!\]\()(?<![\w<\"'=/])https?://"
+    r"|(?<![\w\\])[BCEGILMSUX]\{|^\s*#\.\s|^\s*\(?[AaIi][.)] +\S|(?<!\]\()(?<![\w<\"'=/])https?://"
 )
 
 _REMARK = re.compile(r"( {0,3})#(?:\s+|$)")
@@ -305,7 +305,7 @@ def _section(
     title = _numpy_title(lines, at) if "numpy" in looked_for else ""
     if title:
         end = next(
-            (i for i in range(at + 2, len(lines)) if _numpy_title(lines, i)),
+            (i for i in range(at + 2, len(lines)) if _ends_section(lines, i, looked_for)),
             len(lines),
         )
         return _numpy(lines[at], _KINDS.get(title, "text"), lines[at + 2 : end]), end
@@ -318,6 +318,14 @@ def _section(
     if "sphinx" in looked_for and _is_field(lines[at]):
         return _fields(lines, at)
     return [], at
+
+
+def _ends_section(lines: Sequence[TextLine], at: int, looked_for: Set[str]) -> bool:
+    r"""
+    Whether another title follows, or fields at the margin do, which belong to no section.
+    """
+    is_field = "sphinx" in looked_for and not lines[at].indent and _is_field(lines[at])
+    return bool(_numpy_title(lines, at)) or (is_field and lines[at - 1].is_blank)
 
 
 def _kind_of_own(lines: Sequence[TextLine], at: int, inside: Sequence[TextLine]) -> str:
@@ -493,7 +501,7 @@ def _is_field(line: TextLine) -> bool:
     match = _FIELD.match(line.text)
     # Without a name, it is an option of a directive.
     is_option = match is not None and match["kind"] == "type" and not match["of"]
-    return match is not None and match["kind"] in FIELDS and not is_option
+    return match is not None and is_known(match["kind"], line) and not is_option
 
 
 def joined_types(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -534,7 +542,7 @@ def _fields(lines: Sequence[TextLine], at: int) -> tuple[list[TextLine], int]:
             continue
         match = _FIELD.match(lines[at].text)
         # One that nobody knows is a field among others.
-        if match is None or not (fields or match["kind"] in FIELDS):
+        if match is None or not (fields or is_known(match["kind"], lines[at])):
             break
         said, end = _said(lines, at)
         opening = [TextLine(match["said"], lines[at].at)] if match["said"] else []
@@ -561,6 +569,8 @@ def _said(lines: Sequence[TextLine], at: int) -> tuple[list[TextLine], int]:
     if direct and all(line.indent > lines[at].indent for line in direct):
         # What stands further to the right below them is code that they announce.
         return dedented(lines[at + 1 : end]), end
+    if direct and direct[-1].text.rstrip().endswith("::"):
+        more = indented(more, "    ")
     return [*dedented(direct), TextLine("", more[0].at), *more], end
 
 

@@ -25,11 +25,18 @@ FIELDS = {
         "Arguments",
     ),
     **dict.fromkeys(("attribute", "cvar", "ivar", "var", "vartype"), "Attributes"),
-    **dict.fromkeys(("return", "returns", "rtype"), "Returns"),
+    **dict.fromkeys(("return", "returns", "returntype", "rtype"), "Returns"),
     **dict.fromkeys(("yield", "yields", "ytype"), "Yields"),
     **dict.fromkeys(("except", "exception", "raise", "raises"), "Raises"),
 }
-TYPES = {"type", "vartype", "rtype", "ytype"}
+TYPES = {"type", "vartype", "rtype", "ytype", "returntype"}
+# What epytext says of something as a whole, with “@”.
+_OF_EPYTEXT = {
+    "attention", "author", "authors", "bug", "change", "changed", "changelog", "contact",
+    "copyright", "deprecated", "group", "invariant", "license", "note", "organization",
+    "postcondition", "precondition", "require", "requires", "see", "seealso", "since", "sort",
+    "status", "summary", "todo", "undocumented", "version", "warn", "warning",
+}  # fmt: skip
 
 # How near the name of a field must be to one that is known.
 NEAR = 0.8
@@ -42,6 +49,15 @@ _OPEN = re.compile(r"(?:[|,\[]|\bor)$")
 _TYPE = re.compile(r"[|\[.]")
 _CLOSED = re.compile(r"(?P<of>[^:`]*?[^\W\d]\w*)\s*:(?P<said>\s.*)?$")
 _ANY = re.compile(r"(?m)^\s*:[a-z]+(?:\s|:)")
+
+
+def is_known(kind: str, line: TextLine) -> bool:
+    r"""
+    ## Is there such a field?
+
+    `line` is the one that it begins.
+    """
+    return kind in FIELDS or (kind in _OF_EPYTEXT and line.text.lstrip().startswith("@"))
 
 
 class _Read(NamedTuple):

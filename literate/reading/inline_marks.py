@@ -13,6 +13,9 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
+from literate.reading.epytext import as_restructured
+from literate.reading.text_lines import escaped
+
 # The roles whose text is a name in code; what others hold is in a language of its own, or is words.
 _NAMES = set("any attr class const data exc func meth mod obj".split())
 _FULL = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
@@ -85,8 +88,6 @@ _APART = re.compile(
     r"(?<![\w`:]):(?P<role>(?:py:)?(?:attr|class|const|data|exc|func|math|meth|mod|obj|ref)):"
     r"(?:[ ]+(?=`[^`\s])|(?P<twice>(?=``[^`\s])))"
 )
-# What Markdown would read as marks.
-_MARKS = re.compile(r"[\\`*_]")
 
 
 def emphasised(text: str) -> str:
@@ -95,18 +96,11 @@ def emphasised(text: str) -> str:
 
     What has marks of its own is left as it is.
     """
-    text = " ".join(text.split())
+    text = as_restructured(" ".join(text.split()))
     if "`" in text:
         return inline(text)
     text = _STARRED.sub(r"\1", text)
     return f"*{escaped(text)}*" if text else ""
-
-
-def escaped(text: str) -> str:
-    r"""
-    ## A text without marks of Markdown
-    """
-    return _MARKS.sub(r"\\\g<0>", text)
 
 
 def inline(text: str) -> str:
@@ -117,14 +111,47 @@ def inline(text: str) -> str:
     """
 
     def made(match: re.Match[str]) -> str:
-        shown = _inline(match)
-        return shown + "\n" * (match[0].count("\n") - shown.count("\n"))
+        shown, ends = _spread(_inline(match), match)
+        return f"{ends}{shown}" if _ends_its_line(match) else f"{shown}{ends}"
 
     text = _APART.sub(
         lambda match: "" if match["twice"] is not None else f":{match['role']}:",
-        without_stray(text),
+        _read(text),
     )
     return _INLINE.sub(made, text).replace(_STRAY, "\\`")
+
+
+def has_roles(text: str) -> bool:
+    r"""
+    ## Does a text have roles?
+
+    Or marks of epytext that mean the same. No other language has them.
+    """
+    return any(match["role"] for match in _INLINE.finditer(text)) or as_restructured(text) != text
+
+
+def _spread(shown: str, match: re.Match[str]) -> tuple[str, str]:
+    r"""
+    What is shown of a mark, with as many ends of lines as it has blanks for, and those that are
+    left over.
+    """
+    left = match[0].count("\n") - shown.count("\n")
+    blanks = shown.count(" ")
+    return shown.replace(" ", "\n", left), "\n" * (left - blanks)
+
+
+def _ends_its_line(match: re.Match[str]) -> bool:
+    r"""
+    Whether nothing stands behind a mark, and something before it. If it goes on in another line,
+    what is shown of it stands there, since an empty line would end the paragraph.
+    """
+    before = match.string[: match.start()].rpartition("\n")[2]
+    after = match.string[match.end() :].partition("\n")[0]
+    return bool(before.strip()) and not after.strip()
+
+
+def _read(text: str) -> str:
+    return without_stray(as_restructured(text))
 
 
 def without_stray(text: str) -> str:
@@ -215,7 +242,7 @@ def names_of_roles(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
 
     With the number of the text, from 0. Without those that are to lead nowhere, and ends of names.
     """
-    text = without_stray("\n".join(texts))
+    text = _read("\n".join(texts))
     for match in _INLINE.finditer(text):
         if match["role"] and _role_of(match) in _NAMES:
             name = _named(match["said"])[1].removesuffix("()")
@@ -229,7 +256,7 @@ def labels_named(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
 
     With the number of the text, from 0. Not those of another project.
     """
-    text = without_stray("\n".join(texts))
+    text = _read("\n".join(texts))
     for match in _INLINE.finditer(text):
         if match["role"] and _role_of(match) in ("numref", "ref"):
             label = _words_and_target(match["said"])[1]
@@ -243,7 +270,7 @@ def substitutions_named(text: str) -> Iterator[tuple[int, str]]:
 
     With the number of the line, from 0.
     """
-    for match in _INLINE.finditer(without_stray(text)):
+    for match in _INLINE.finditer(_read(text)):
         if match["barred"] and not _is_in_table(match):
             yield text.count("\n", 0, match.start()), match["barred"]
 
@@ -254,7 +281,7 @@ def misspelt_roles(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
 
     The number of the text, from 0, and a sentence for its author.
     """
-    text = without_stray("\n".join(texts))
+    text = _read("\n".join(texts))
     for match in _ENDLESS.finditer(text):
         sentence = f"“:{match['role']}:” has no backtick behind its text; close it."
         yield text.count("\n", 0, match.start()), sentence
@@ -319,6 +346,8 @@ def _named(said: str) -> tuple[str, str]:
     What is shown of the name of something, and the whole name: empty, if it is to lead nowhere.
     """
     words, target = _words_and_target(said)
+    # One that goes on in the next line.
+    target = re.sub(r"\.\s+", ".", target)
     name = target.lstrip("~!.")
     # With a tilde only the last part is shown.
     shown = words or (name.rpartition(".")[2] if target.startswith("~") else name)
@@ -333,7 +362,7 @@ def names_meant(texts: Iterable[str]) -> tuple[tuple[int, str, str], ...]:
     meant. One with a point in front is the end of a name. The full name of something in a module of
     Python has a mark in front: in a role it is no word, and needs no import.
     """
-    text = without_stray("\n".join(texts))
+    text = _read("\n".join(texts))
     found: dict[tuple[int, str], set[str]] = {}
     for match in _INLINE.finditer(text):
         said = match["said"] if match["role"] and _role_of(match) in _NAMES else ""
@@ -344,6 +373,8 @@ def names_meant(texts: Iterable[str]) -> tuple[tuple[int, str, str], ...]:
             is_full = match["role"] and (rest or _role_of(match) == "mod")
             if is_full and root in sys.stdlib_module_names:
                 name = f"{OF_PYTHON}{name}"
-            found.setdefault((text.count("\n", 0, match.start()), shown), set()).add(name)
+            ends = len(_spread(shown, match)[1]) if _ends_its_line(match) else 0
+            at = text.count("\n", 0, match.start()) + ends
+            found.setdefault((at, shown), set()).add(name)
     only = ((at, shown, names.pop()) for (at, shown), names in found.items() if len(names) == 1)
     return tuple((at, shown, name) for at, shown, name in only if name != shown)

@@ -370,9 +370,10 @@ def _list(state: StateBlock, first: int, end: int, silent: bool) -> bool:
 
 def _definition(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     r"""
-    The target of `[name]: target` has a place if it stands on the line of its name.
+    The target of `[name]: target` has a place if it stands on the line of its name. Code is none.
     """
-    if not reference(state, first, end, silent):
+    opened = state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]
+    if "]: `" in opened or not reference(state, first, end, silent):
         return False
     if silent:
         return True

@@ -21,7 +21,7 @@ from string import ascii_lowercase, ascii_uppercase
 
 from literate.reading.definitions import options, terms
 from literate.reading.drawn_tables import end_of_table, set_table
-from literate.reading.inline_marks import escaped, inline
+from literate.reading.inline_marks import has_roles, inline
 from literate.reading.notes import are_values, is_code
 from literate.reading.text_lines import (
     Item,
@@ -30,6 +30,7 @@ from literate.reading.text_lines import (
     between_lists,
     body,
     dedented,
+    escaped,
     indented,
 )
 
@@ -714,6 +715,32 @@ def with_statement(lines: Sequence[TextLine]) -> list[TextLine]:
         if (begins and is_code(text)) or are_values(text):
             return [*lines[:at], TextLine("", code[0].at), *fenced(code, "python")]
     return [*lines]
+
+
+def with_roles(lines: Sequence[TextLine]) -> list[TextLine]:
+    r"""
+    ## A comment whose author writes as in docstrings
+
+    It has roles, so that the marks inside its lines are those of Sphinx. What else docstrings have
+    stands in no comment.
+    """
+    text = "\n".join(line.text for line in lines)
+    if is_code(text) or not has_roles(text):
+        return [*lines]
+    made: list[TextLine] = []
+    while len(made) < len(lines):
+        begin = len(made)
+        end = end_of_fence(lines, begin)
+        part = lines[begin:end]
+        if end == begin:
+            after = (at for at in range(begin, len(lines)) if lines[at].is_blank)
+            part = lines[begin : max(next(after, len(lines)), begin + 1)]
+            # What stands further in is code.
+            if part[0].indent < 4:
+                shown = inline("\n".join(line.text for line in part)).split("\n")
+                part = [TextLine(*each) for each in zip(shown, (x.at for x in part), strict=True)]
+        made += part
+    return made
 
 
 def without_indent(lines: Sequence[TextLine]) -> list[TextLine]:

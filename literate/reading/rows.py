@@ -17,7 +17,7 @@ from literate.reading.docstrings import as_markdown, joined_types, others_named
 from literate.reading.inline_marks import names_meant
 from literate.reading.nested import nested
 from literate.reading.notes import Note, is_code
-from literate.reading.restructured import with_statement, without_indent
+from literate.reading.restructured import with_roles, with_statement, without_indent
 from literate.reading.scripts import CELL, cell_title
 from literate.reading.source import Definition, Docstring, Line, Source
 from literate.reading.text_lines import TextLine
@@ -178,13 +178,12 @@ def _row(source: Source, lines: list[Line]) -> Row:
                     uncovered = tuple(_FRAME.sub("", text) for text in uncovered)
             uncovered = tuple(_remark(uncovered, at) for at in range(len(uncovered)))
             lined = [TextLine(text, at) for at, text in enumerate(uncovered)]
-            made = nested(with_statement(without_indent(lined)))
+            made = with_statement(without_indent(lined))
+            made = nested(with_roles(made) if source.style in ("", "sphinx") else made)
+            if all(map(_DOCUMENTS.match, texts)):
+                made = as_markdown(uncovered, style=source.style)
         note = _note("comment", first.number, uncovered, made)
-        if all(map(_DOCUMENTS.match, texts)):
-            made = as_markdown(uncovered, style=source.style)
-            note = _meaning(
-                _note("comment", first.number, uncovered, made), uncovered, source.style
-            )
+        note = _meaning(note, uncovered, source.style)
     elif docstring is not None:
         note = _docstring_note(docstring, source.style)
     elif text is not None and text != module:

@@ -8,11 +8,14 @@ What a docstring says becomes Markdown in several steps, and each takes lines an
 line carries the number that it has in the docstring, however far it is moved.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 # A remark without a word: nobody sees it, and it ends a list.
 APART = "<!-- -->"
+# What Markdown would read as marks.
+_MARKS = re.compile(r"[\\`*_]")
 
 
 class TextLine(NamedTuple):
@@ -106,3 +109,10 @@ def apart(above: list[TextLine], below: Sequence[TextLine]) -> None:
     """
     if above and below and not above[-1].is_blank and not below[0].is_blank:
         above.append(TextLine("", below[0].at))
+
+
+def escaped(text: str) -> str:
+    r"""
+    ## A text without marks of Markdown
+    """
+    return _MARKS.sub(r"\\\g<0>", text)
