@@ -82,7 +82,7 @@ _FIELD = re.compile(r"\s*[:@](?P<kind>[a-z]+)(?P<of>(?:\s+[^:\n]+?)?)\s*:(?:\s+(
 _NAMED = re.compile(
     rf"(?P<names>{_NAME}(?:\s*[,/]\s*{_NAME})*)\s*(?:\((?P<type>.+?)\))?\s*:(?:\s+(?P<said>.*))?$"
 )
-_TYPED = re.compile(rf"(?P<names>{_NAME}(?:\s*,\s*{_NAME})*)(?:\s*:\s*(?P<type>.*))?$")
+_TYPED = re.compile(rf"(?P<names>{_NAME}(?:\s*,\s*{_NAME})*)(?:\s*:(?P<again>:?)\s*(?P<type>.*))?$")
 # Other names that are worth a look, each plain, in backticks or with a role; behind a comma the
 # list goes on in the next line.
 _OTHER = r"(?::[a-z][\w:]*:)?`[^`]+`_{0,2}|[^\W\d][\w.]*(?:\(\))?"
@@ -209,17 +209,37 @@ def others_named(texts: Sequence[str]) -> tuple[tuple[int, str, str], ...]:
     The number of the text, the name, and the same as the [end of a
     name](inline_marks.py#names_meant): under “See Also” nobody says where something is.
     """
+    found: list[tuple[int, str, str]] = []
+    for head in _heads_of_numpy(texts, {"others"}):
+        match = _OTHERS.fullmatch(head.text.strip())
+        names = re.findall(_OTHER, match["names"]) if match else []
+        found += [(head.at, name, f".{name}") for name in names if "`" not in name]
+    return tuple(found)
+
+
+def doubled_colons(texts: Sequence[str]) -> Iterator[tuple[int, str]]:
+    r"""
+    ## What an author is told of two colons behind a name
+
+    In a section of NumPy's there is one. The number of the text, and a sentence.
+    """
+    for head in _heads_of_numpy(texts, {"names", "results"}):
+        match = _TYPED.fullmatch(head.text.strip())
+        if match and match["again"]:
+            names, about = match["names"], match["type"]
+            yield head.at, f"“{names}::” has a colon too many; write “{names} : {about}”."
+
+
+def _heads_of_numpy(texts: Sequence[str], kinds: Set[str]) -> Iterator[TextLine]:
+    r"""
+    The first lines of the entries in sections of some kinds.
+    """
     lines = [TextLine(text, at) for at, text in enumerate(texts)]
     titles = [at for at in range(len(lines)) if _numpy_title(lines, at)] + [len(lines)]
-    found: list[tuple[int, str, str]] = []
     for at, end in pairwise(titles):
-        if _KINDS.get(_numpy_title(lines, at)) != "others":
-            continue
-        for head, _ in _entries(dedented(_stripped(lines[at + 2 : end]))):
-            match = _OTHERS.fullmatch(head.text.strip())
-            names = re.findall(_OTHER, match["names"]) if match else []
-            found += [(head.at, name, f".{name}") for name in names if "`" not in name]
-    return tuple(found)
+        if _KINDS.get(_numpy_title(lines, at)) in kinds:
+            inside = dedented(_stripped(lines[at + 2 : end]))
+            yield from (head for head, _ in _entries(inside))
 
 
 def _with_title(lines: list[TextLine]) -> list[TextLine]:

@@ -6,7 +6,7 @@ summary: Which fields Sphinx knows, and those that are nearly written as it want
 
 In the style of Sphinx, an argument is a field, “:param int count: how many”. One sign is easily
 forgotten: “:rtype int” or “:raises ValueError” has no colon at its end, and “:params count:” is no
-field that Sphinx knows. It shows such a line as it is typed, and says nothing. Here it is read as
+field that Sphinx knows; nor is “.. note:” a directive. It shows such a line as it is typed, and says nothing. Here it is read as
 what it nearly is, where nothing else can be meant, and the author is [told](#misread).
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from literate.reading.restructured import end_of_fence
+from literate.reading.restructured import DIRECTIVES, end_of_fence
 from literate.reading.text_lines import TextLine
 
 # The fields of Sphinx and of epytext, and the names of the sections that they make.
@@ -48,7 +48,12 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _OPEN = re.compile(r"(?:[|,\[]|\bor)$")
 _TYPE = re.compile(r"[|\[.]")
 _CLOSED = re.compile(r"(?P<of>[^:`]*?[^\W\d]\w*)\s*:(?P<said>\s.*)?$")
-_ANY = re.compile(r"(?m)^\s*:[a-z]+(?:\s|:)")
+# A sign that stands twice, or is missing.
+_DOUBLED = re.compile(r"(?P<blanks>\s*):(?P<kind>[a-z]+)(?P<of>(?:\s+[^:`]+?)?)::(?=\s|$)")
+_DIRECTIVE = re.compile(
+    r"(?P<blanks>\s*)\.\.(?P<gap>\s*)(?P<name>[a-z-]+) ?(?P<colons>:{1,3})(?P<said>(?!:).*)$"
+)
+_ANY = re.compile(r"(?m)^\s*(?::[a-z]+(?:\s|:)|\.\.\s*[a-z-]+ ?:)")
 
 
 def is_known(kind: str, line: TextLine) -> bool:
@@ -107,6 +112,14 @@ def _read(lines: Sequence[TextLine], at: int) -> _Read:
     begun, field = _BEGUN.match(line.text.rstrip()), _FIELD.match(line.text)
     if begun and begun["kind"] in FIELDS:
         return _without_colon(lines, at, begun)
+    directive, doubled = _DIRECTIVE.match(line.text), _DOUBLED.match(line.text)
+    if directive and directive["name"] in DIRECTIVES:
+        return _directive(line, directive, at)
+    if doubled and doubled["kind"] in FIELDS:
+        meant = f":{doubled['kind']}{doubled['of']}:"
+        remark = f"“{meant}:” has a colon too many, and is no field so; write “{meant}”."
+        text = f"{doubled['blanks']}{meant}{line.text[doubled.end() :]}"
+        return _Read([TextLine(text, line.at)], at + 1, remark)
     if field is None or field["kind"] in FIELDS:
         return as_it_is
     kind, of = field["kind"], field["of"].strip()
@@ -118,6 +131,20 @@ def _read(lines: Sequence[TextLine], at: int) -> _Read:
     remark = f"“:{kind}” is no field of Sphinx; write “{opening}:”."
     text = f"{field['blanks']}{opening}:{line.text[field.end() :]}"
     return _Read([TextLine(text, line.at)], at + 1, remark)
+
+
+def _directive(line: TextLine, match: re.Match[str], at: int) -> _Read:
+    r"""
+    One of Sphinx has a blank behind its points, two colons, and a blank behind these.
+    """
+    said = match["said"]
+    if match["gap"] and match["colons"] == "::" and said[:1].strip() == "":
+        return _Read([line], at + 1)
+    meant = f".. {match['name']}:: {said.strip()}".rstrip()
+    written = line.text[: match.end("colons")].strip()
+    more = " …" if said.strip() else ""
+    remark = f"“{written}” is no directive so; write “.. {match['name']}::{more}”."
+    return _Read([TextLine(match["blanks"] + meant, line.at)], at + 1, remark)
 
 
 def _without_colon(lines: Sequence[TextLine], at: int, begun: re.Match[str]) -> _Read:

@@ -85,6 +85,8 @@ _CODES = {
     "code", "code-block", "doctest", "ipython", "plot", "prompt", "sourcecode", "testcleanup",
     "testcode", "testoutput", "testsetup",
 }  # fmt: skip
+# Directives that are read, and those of Sphinx that stand in most docstrings.
+DIRECTIVES = frozenset({*_BOXES, *_VERSIONS, *_CODES, "figure", "image", "math", "rubric"})
 _OBJECTS = {
     "attribute", "class", "classmethod", "data", "decorator", "exception", "function", "method",
     "module", "property", "staticmethod",

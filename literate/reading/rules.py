@@ -23,9 +23,11 @@ quotations may say what they like.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from textwrap import dedent
 from typing import NamedTuple
 
 from literate.problems import Problem
+from literate.reading.docstrings import doubled_colons
 from literate.reading.fields import misread
 from literate.reading.front_matter import of_source, opening
 from literate.reading.inline_marks import misspelt_roles
@@ -80,12 +82,17 @@ def _docstrings(source: Source) -> Iterator[Docstring]:
 def _fields(source: Source) -> Iterator[Problem]:
     r"""
     [Fields](fields.py#misread) and [roles](inline_marks.py#misspelt_roles) that Sphinx doesn't
-    know.
+    know, and [entries](docstrings.py#doubled_colons) that NumPy's parser doesn't.
     """
     if source.style in ("", "sphinx"):
         for docstring in _docstrings(source):
             texts = docstring.shown.split("\n")
             for at, sentence in [*misread(texts), *misspelt_roles(texts)]:
+                yield Problem(source.path, docstring.first + at, sentence)
+    if source.style in ("", "numpy"):
+        for docstring in _docstrings(source):
+            first, _, others = docstring.shown.partition("\n")
+            for at, sentence in doubled_colons([first.strip(), *dedent(others).split("\n")]):
                 yield Problem(source.path, docstring.first + at, sentence)
 
 

@@ -3,6 +3,7 @@ r"""Fields and roles of Sphinx that their authors have nearly written."""
 import pytest
 
 from literate.reading.docstrings import as_markdown
+from literate.reading.rows import rows
 from literate.reading.rules import problems
 from literate.reading.source import parse
 
@@ -17,6 +18,13 @@ from literate.reading.source import parse
         (":returns the sum\n  of all", "**Returns** the sum of all", 1),
         (":params int x: how", "**Arguments** * `x` (*int*): how", 1),
         (":retruns: how", "**Returns** how", 1),
+        (":returns:: how\n:raises:: A", "**Returns** how **Raises** * A", 2),
+        # So is a directive, which ends with two colons and stands between blanks.
+        (".. math:\n\n    x", "$$ x $$", 1),
+        ("..versionadded:: 2.0", "*New in version 2.0.*", 1),
+        (".. versionadded: 2.0", "*New in version 2.0.*", 1),
+        (".. note::Look.\n.. note:::\n    So.", '!!! note "Note" Look. !!! note "Note" So.', 2),
+        (".. own: Look.\n.. math:: x", ".. own: Look. $$ x $$", 0),
         # What isn't sure stays, and is told.
         (":param x the first", ":param x the first", 1),
         (":raises an error if not", ":raises an error if not", 1),
@@ -52,6 +60,16 @@ def test_what_is_told_of_a_field_has_its_line_and_the_remedy() -> None:
         (4, "“:raises A, B” lacks a colon; write “:raises A, B:”."),
         (5, "“:parms” is no field of Sphinx; write “:param x:”."),
     ]
+
+
+def test_an_entry_of_numpy_with_two_colons_is_one() -> None:
+    inside = "Parameters\n    ----------\n    ax:: Axes[a]\n        B::"
+    text = f'def f(ax):\n    """One.\n\n    {inside}\n    """\n'
+    (row,) = rows(parse(text))
+    assert row.note and "* `ax` (*Axes[a]*):" in row.note.texts
+    (found,) = problems(parse(text, "a.py"), {})
+    assert found.line == 6
+    assert found.sentence == "“ax::” has a colon too many; write “ax : Axes[a]”."
 
 
 @pytest.mark.parametrize(
