@@ -24,14 +24,16 @@ from literate.results.records import Figure, Result, Table
 
 
 def resolved(
-    span: Span, path: str, links: Links, report: Callable[[int, str], None]
+    span: Span, path: str, links: Links, report: Callable[[int, str, str], None]
 ) -> Iterator[tuple[str, str, Target | None]]:
     r"""
     ## The links of a text, made to lead to pages
 
     One after the other: the text before a link's target, what stands in the place of the target,
     and the target, or None if that is a whole checked number. After the last of them comes the rest
-    of the text. `report` gets the line and the sentence of each link that leads nowhere.
+    of the text. `report` gets the line and the sentence of each link that leads nowhere, and what
+    many of them have in common. In the place of a picture that isn't there are its words and its
+    name.
     """
     position, text = 0, span.text
     for target in span.targets:
@@ -39,7 +41,15 @@ def resolved(
             number = checked(text, target, path, links)
             shown = links.resolve(path, target.text) if number is None else number.html
         except UnknownTarget as error:
-            report(span.line + text.count("\n", 0, target.start), str(error))
+            line = span.line_of(target.start)
+            is_missing = target.is_image and target.opening > 0 and target.after is not None
+            report(line, str(error), "pictures are not there" if target.is_image else "")
+            if is_missing:
+                words = text[target.opening + 1 : target.closing]
+                said = f" ({target.text})" if words.strip() else target.text
+                before = text[position : target.opening - 1] + words
+                yield before, visible(literal(said)), None
+                position = target.after
             continue
         start, end = (number.start, number.end) if number else (target.start, target.end)
         yield text[position:start], shown, None if number else target

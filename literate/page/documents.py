@@ -104,8 +104,8 @@ def _linked(span: Span, path: str, links: Links, problems: list[Problem]) -> str
     if span.kind != "text":
         return span.text
 
-    def report(line: int, sentence: str) -> None:
-        problems.append(Problem(path, line, sentence))
+    def report(line: int, sentence: str, kind: str) -> None:
+        problems.append(Problem(path, line, sentence, kind))
 
     replaced = resolved(span, path, links, report)
     return "".join(before + target for before, target, _ in replaced)

@@ -92,7 +92,7 @@ class Links:
             result, place, _ = self.result(linked, anchor, target)
             uri, anchor = result.uri, quote(place)
         else:
-            uri = self._document(path, linked, target)
+            uri = self._in_docs(file) or self._document(path, linked, target)
         if not file and not self.shown_on:
             return f"#{anchor}"
         document = relative(posixpath.dirname(self.uri(path)), uri)
@@ -194,6 +194,20 @@ class Links:
         package = posixpath.join(posixpath.dirname(linked), "__init__")
         module = package if posixpath.basename(stem) == "index" else stem
         return f"{module}.py" if f"{module}.py" in self.pages else linked
+
+    def _in_docs(self, file: str) -> str:
+        r"""
+        What is named from the folder of the hand-written pages, as Sphinx has it. A point and a
+        star stand for the kind of a picture that there is.
+        """
+        inside = posixpath.normpath(file.lstrip("/"))
+        folder = self.root / self.docs
+        if inside.endswith(".*"):
+            kinds = (
+                inside.removesuffix("*") + kind for kind in ("svg", "png", "gif", "jpg", "jpeg")
+            )
+            inside = next((one for one in kinds if (folder / one).is_file()), inside)
+        return "" if inside.startswith("..") or not (folder / inside).is_file() else inside
 
     def _document(self, path: str, linked: str, target: str) -> str:
         inside = posixpath.relpath(linked, self.docs)

@@ -259,7 +259,7 @@ class Notes:
         note whose lists may have types.
         """
         if opening := _DOLLARS.search(span.text):
-            line = span.line + span.text.count("\n", 0, opening.start())
+            line = span.line_of(opening.start())
             sentence = (
                 "`$$` opens no formula; a display formula begins a line with `$$` and ends a line "
                 "with it, and a formula in a line stands between single dollars."
@@ -272,7 +272,7 @@ class Notes:
                 continue
             if target.is_image and shown.startswith(("http:", "https:")):
                 sentence = f"the picture `{shown}` is on another machine; put it into the docs."
-                self.report(span.line + span.text.count("\n", 0, target.start), sentence)
+                self.report(span.line_of(target.start), sentence)
             # The marks between the words and the target stay as they are.
             words = len(before) - (target.start - target.closing)
             text = self._with_types(before[:words], row)

@@ -6,8 +6,9 @@ summary: Which fields Sphinx knows, and those that are nearly written as it want
 
 In the style of Sphinx, an argument is a field, “:param int count: how many”. One sign is easily
 forgotten: “:rtype int” or “:raises ValueError” has no colon at its end, and “:params count:” is no
-field that Sphinx knows; nor is “.. note:” a directive. It shows such a line as it is typed, and says nothing. Here it is read as
-what it nearly is, where nothing else can be meant, and the author is [told](#misread).
+field that Sphinx knows; nor is “.. note:” a directive. It shows such a line as it is typed, or not
+at all, and says nothing. Here it is read as what it nearly is, where nothing else can be meant, and
+the author is [told](#misread).
 """
 
 import re

@@ -119,6 +119,7 @@ class Span:
     * `targets` are those of links that stand in a text, with their places there; the words of a
       link may begin before the text, at a negative place
     * `is_linked` says whether code stands among the words of a link
+    * `lines` are those of the file that the lines of a text stand in
     """
 
     kind: Kind
@@ -131,6 +132,13 @@ class Span:
     is_closed: bool = True
     targets: tuple[Target, ...] = ()
     is_linked: bool = False
+    lines: tuple[int, ...] = ()
+
+    def line_of(self, place: int) -> int:
+        r"""
+        ### The line of the file in which a place of a text stands
+        """
+        return self.lines[self.text.count("\n", 0, place)]
 
 
 class Words(NamedTuple):
@@ -298,7 +306,10 @@ def _spans(
     position = 0
     for start, end, token in [*sorted(pieces, key=lambda piece: piece[:2]), (len(text), 0, None)]:
         if position < start:
-            yield _text(text[position:start], position, targets, _line(starts, position, note))
+            first = bisect_right(starts, position) - 1
+            last = bisect_right(starts, start) - 1
+            lines = tuple(note.line(at) for at in range(first, last + 1))
+            yield _text(text[position:start], position, targets, lines)
         if token is not None and start >= position:
             yield _span(token, text[start:end], _line(starts, start, note))
             position = end
@@ -308,10 +319,10 @@ def _line(starts: Sequence[int], place: int, note: Note) -> int:
     return note.line(bisect_right(starts, place) - 1)
 
 
-def _text(text: str, position: int, targets: Sequence[Target], line: int) -> Span:
+def _text(text: str, position: int, targets: Sequence[Target], lines: tuple[int, ...]) -> Span:
     here = [target for target in targets if position <= target.start < position + len(text)]
     moved = tuple(target.moved(lambda place: place - position) for target in here)
-    return Span("text", text, text, line, targets=moved)
+    return Span("text", text, text, lines[0], targets=moved, lines=lines)
 
 
 def _span(token: Token, text: str, line: int) -> Span:

@@ -41,7 +41,7 @@ FENCE = re.compile(r"\s*(?P<mark>`{3,}(?!.*`)|~{3,}(?!.*~))")
 _DIRECTIVE = re.compile(r"\s*\.\. +(?P<name>[A-Za-z][\w:.+-]*) ?::(?:\s+(?P<said>.*))?$")
 # A field with a name that its author chooses; a role begins alike.
 _FIELD = re.compile(r"\s*:(?P<name>[A-Za-z][^:`\n]*):(?:\s+(?P<said>.*))?$")
-_OPTION = re.compile(r"\s*:[\w-]+:(\s|$)")
+_OPTION = re.compile(r"\s*:(?P<option>[\w-]+):(?P<value>\s.*|$)")
 _CITATION = re.compile(r"\s*\.\. +\[(?P<mark>[^\]]+)\]\s+(?P<said>.*)$")
 _TARGET = re.compile(
     r"\s*(?:(?:\.\. +)?__:?(?=\s+\S)|\.\. +_(?P<name>(?:\\:|[^:`])+|`[^`]+`):)"
@@ -85,8 +85,9 @@ _CODES = {
     "code", "code-block", "doctest", "ipython", "plot", "prompt", "sourcecode", "testcleanup",
     "testcode", "testoutput", "testsetup",
 }  # fmt: skip
+_PICTURES = {"figure", "image"}
 # Directives that are read, and those of Sphinx that stand in most docstrings.
-DIRECTIVES = frozenset({*_BOXES, *_VERSIONS, *_CODES, "figure", "image", "math", "rubric"})
+DIRECTIVES = frozenset({*_BOXES, *_VERSIONS, *_CODES, *_PICTURES, "math", "rubric"})
 _OBJECTS = {
     "attribute", "class", "classmethod", "data", "decorator", "exception", "function", "method",
     "module", "property", "staticmethod",
@@ -341,11 +342,17 @@ def _directive(lines: Sequence[TextLine], at: int) -> _Made:
     domain, _, name = match["name"].lower().rpartition(":")
     said = (match["said"] or "").strip()
     first = [TextLine(said, lines[at].at)] if said else []
-    while inside and _OPTION.match(inside[0].text):
+    options: dict[str, str] = {}
+    while inside and (option := _OPTION.match(inside[0].text)):
+        options[option["option"]] = option["value"].strip()
         inside = inside[1:]
     inside = inside[next((i for i, line in enumerate(inside) if not line.is_blank), 0) :]
     blanks = place(lines, at)
-    if name == "math":
+    if name in _PICTURES and said:
+        shown = f"![{escaped(options.get('alt', ''))}]({said if ' ' not in said else f'<{said}>'})"
+        shown = f"[{shown}]({options['target']})" if options.get("target") else shown
+        made = [TextLine(shown, lines[at].at), TextLine("", lines[at].at), *blocks(inside)]
+    elif name == "math":
         made = _formula([*first, *inside])
     elif name in _CODES:
         written = inside or first

@@ -193,7 +193,7 @@ def _words(source: Source, words: Mapping[str, str]) -> Iterator[Problem]:
         # Spaces in place of what is foreign, so that lines and columns stay.
         text = _FOREIGN.sub(lambda match: re.sub(r"\S", " ", match[0]), span.text)
         for match in listed.finditer(text):
-            line = span.line + text.count("\n", 0, match.start())
+            line = span.line_of(match.start())
             said = " ".join(match[0].split())
             instead = words[said.lower()]
             if instead:

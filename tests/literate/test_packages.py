@@ -29,7 +29,7 @@ UNSEEN = re.compile(
     r"|(?m:^\s*(?:```|~~~).*$)"
     r"|(?<=\|) +\w+::"
     r"|(?m:^\s*(?:!!!|\?{3}\+?) *\w+)"
-    r"|(?m:^\s*:(?:alt|label|meta|name|nowrap)\b.*$)"
+    r"|(?m:^\s*:(?:align|alt|height|label|meta|name|nowrap|scale|width)\b.*$)"
     r"|(?m:^\s*[:@](?:type|vartype)\s+[\w.*]+\s*:|^\s*[:@][a-z]+(?=[\s:]))"
     r"|<!--[\s\S]*?-->"
 )

@@ -39,6 +39,9 @@ def links(tmp_path: Path) -> Links:
         ("pkg/__init__.py", "t/__init__.py", "t/index.md"),
         ("tool/__init__.py", "../pkg/t/mha.py#L4", "../t/mha.md#L4"),
         ("pkg/t/mha.py", "../../docs/images/a.png", "../images/a.png"),
+        # From the folder of the pages, as Sphinx takes it.
+        ("pkg/t/mha.py", "images/a.png", "../images/a.png"),
+        ("pkg/t/mha.py", "/images/a.*", "../images/a.png"),
         ("pkg/t/mha.py", "../../NEWS.md#part", "../about/news.md#part"),
         ("NEWS.md", "pkg/t/mha.py#Attention", "../t/mha.md#Attention"),
         # From the root of the site, as MkDocs takes it.

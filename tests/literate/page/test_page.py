@@ -181,6 +181,17 @@ def test_what_other_people_write_is_shown_as_they_meant_it() -> None:
     assert "and goes on." in shown.text(".//div[@class='footnote']")
 
 
+def test_a_picture_that_is_not_there_is_told_by_its_words_and_its_name() -> None:
+    directive = ".. image:: _static/a_b.png\n   :alt: Two *lines*\n   :width: 3\n\n.. figure:: /c.*"
+    made = written(parse(f'"""A\n=\n\n{directive}\n\n   Below.\n"""\nx = 1\n', "a.py"))
+    assert [(one.line, one.kind) for one in made.problems] == [
+        (4, "pictures are not there"),
+        (8, "pictures are not there"),
+    ]
+    shown = rendered(made.markdown)
+    assert shown.texts(".//section//p") == ["Two *lines* (_static/a_b.png)", "/c.*", "Below."]
+
+
 def test_a_licence_on_top_of_a_file_is_folded_and_a_remark_is_not() -> None:
     licence = "# Copyright 2024 Somebody.\n#\n# Licensed under a licence;\n# with limits.\n"
     text = licence + '"""# A page\n\nText."""\n\nx = 1\n'
