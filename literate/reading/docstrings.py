@@ -112,6 +112,8 @@ _SIGNS = re.compile(
 _REMARK = re.compile(r"( {0,3})#(?:\s+|$)")
 # What only Markdown has: blocks between marks, titles below the first level, links, bold letters.
 _MARKDOWN = re.compile(r"(?m)^\s*(?:`{3}|~{3}|#{2,6}\s+\S)|\]\(|\*\*\w[^*\n]*\*\*|\$\S")
+# What is still to be done is no title.
+_TO_DO = re.compile(r" {0,3}# +(?:TODO|FIXME|XXX|HACK)\b")
 _EMPTY = re.compile(r" {0,3}#{1,6}\s*$")
 # What a line of code may begin with, below a remark.
 _CODE = re.compile(
@@ -147,7 +149,13 @@ def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") 
         written = [at for at, text in enumerate(texts) if text.strip()][1:]
         has_sections = style in ("", "numpy") and _has_sections_of_numpy(lines)
         has_no_title = has_sections or not (is_module or _MARKDOWN.search("\n".join(texts)))
-        remarks = {at for at in written if has_no_title and _is_remark(texts[at])}
+        # Below a title stands what it is the title of.
+        last = len(texts) if not written else written[-1]
+        remarks = {
+            at
+            for at in written
+            if _is_remark(texts[at]) and (has_no_title or at == last or _TO_DO.match(texts[at]))
+        }
         made = _without_remarks(made, remarks)
     return lines[:begin] + made
 

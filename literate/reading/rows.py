@@ -26,7 +26,8 @@ from literate.reading.text_lines import TextLine
 _DOCUMENTS = re.compile(r"\s*#:")
 _TITLE = re.compile(r"^(?:# )+(?=\S)")
 _FRAME = re.compile(r"^#{3,} (?=\S)")
-_BETWEEN = re.compile(r"#{2,} +(.*\S) +#{2,}")
+_BETWEEN = re.compile(r"#{2,} +(?P<words>.*\S) +#{2,}")
+_RULED = re.compile(r"(?:#+ *)?([-=~*_+])\1{2,} *(?P<words>\w(?:.*?\w)?) *\1{3,} *#*")
 # What only sets off a line, or the lines around it.
 _BANNER = re.compile(
     r"^([=~*_+-])\1{3,}(?:\s+|$)|^([=~*_+-])\2\2\s+(?=\w)|\s+([=~*_+-])\3{3,}(?:\s*#+)?$"
@@ -209,8 +210,8 @@ def uncommented(text: str) -> str:
     inner = text.lstrip("#").removeprefix(":") if framed else text[1:].removeprefix(":")
     inner = inner[1:] if inner.startswith(" ") else inner
     inner = inner.rstrip("#").rstrip() if framed else inner
-    between = _BETWEEN.fullmatch(inner)
-    inner = between[1] if between else inner
+    between = _BETWEEN.fullmatch(inner) or _RULED.fullmatch(inner)
+    inner = between["words"] if between else inner
     return "" if _RULE.fullmatch(inner) else _BANNER.sub("", inner)
 
 

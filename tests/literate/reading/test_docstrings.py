@@ -668,3 +668,10 @@ def test_a_style_that_is_said_is_the_only_one(style: str, sections: list[str]) -
 def test_two_colons_behind_a_blank_are_not_shown(announced: str) -> None:
     made = [line.text for line in as_markdown(f"{announced}\n\n    f(1)\n".split("\n"))]
     assert made[0] == "Example:"
+
+
+def test_what_is_to_be_done_is_no_title_of_a_module() -> None:
+    texts = "Text\n\n# TODO: more\n\nText\n\n# A part\n\nText\n\n# The end".split("\n")
+    shown = [line.text for line in as_markdown(texts, is_module=True) if "#" in line.text]
+    assert shown == ["\\# TODO: more", "# A part", "\\# The end"]
+    assert as_markdown(["", "# Title"], is_module=True)[1].text == "# Title"

@@ -109,6 +109,7 @@ def test_rows_are_a_note_and_its_code(text: str, expected: list[tuple[str, str]]
         ("# ---- callbacks ---- #", "callbacks"),
         ("# # # Builder", "Builder"),
         ("# # Title", "# Title"),
+        ("# # ------Tests a-z------##", "Tests a-z"),
         ("#: The first.", "The first."),
         # These are no frames.
         ("# | a | b |", "| a | b |"),
