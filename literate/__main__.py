@@ -134,6 +134,8 @@ def _check(paths: Sequence[str]) -> None:
         problems += site.of_all(loaded)
         count = len(pages)
     problems += judged.problems(known, sources, _say)
+    for sentence in site.unedited(known, sources):
+        _say(sentence)
     if known.strict and problems:
         raise LiterateError(problems)
     if any(problem.kind not in site.REMARKS for problem in problems):

@@ -597,6 +597,8 @@ def correct_pages(
     remarks = [] if site.settings.strict else [one for one in problems if one.kind in REMARKS]
     site.settings.judge([one for one in problems if one not in remarks], warn or report)
     site.settings.judge(remarks, report)
+    for sentence in unedited(site.settings, sources):
+        report(sentence)
     return written
 
 
@@ -693,6 +695,28 @@ def edit(settings: Settings) -> Edit | None:
     places = settings.root, settings.root / settings.store / "edit", katex.program("node")
     editor = Edit(*places, katex.of_editor(settings), modules, **told, left_out=left_out)
     return editor.of_pages({*python_files(settings)}) if settings.exclude else editor
+
+
+def unedited(settings: Settings, sources: Iterable[Source]) -> Iterator[str]:
+    r"""
+    ## Exercises that a page can't ask, although others can
+
+    A sentence for each page: it is no mistake, since the notebook has them.
+    """
+    editor = edit(settings) if settings.edit is not None and settings.exercises else None
+    for path in (source.path for source in sources):
+        asked = [*exercises.exercises(settings, path), *exercises.to_assemble(settings, path)]
+        if editor is None or not asked:
+            continue
+        inside = posixpath.relpath(path, editor.modules.get(path) or ".")
+        if editor.offers(inside):
+            continue
+        foreign = sorted(editor.foreign(inside)) if inside in editor.paths else []
+        why = f"it imports {', '.join(foreign)}" if foreign else "the settings leave it out"
+        sentence = (
+            f"its notebook alone has the exercises of {path}: no browser runs the page, as {why}."
+        )
+        yield str(asked[0].problem(sentence, "[["))
 
 
 def _is_below(path: str, packages: Iterable[str]) -> bool:

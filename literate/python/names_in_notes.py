@@ -394,9 +394,10 @@ def _listed(
     passed_on = [one.args.kwarg for one in functions if one.args.kwarg]
     keys = [_keys(one.annotation, source) for one in passed_on]
     own.update(*filter(None, keys))
+    inherits = documented.kind == "class" and is_foreign and not constructors
     has_others = (
         None in keys
-        or (documented.kind == "class" and is_foreign and not constructors)
+        or inherits
         or any("property" in ast.unparse(one) for one in documented.node.decorator_list)
     )
     given = (one for each in functions for one in ast.walk(each.args))
@@ -415,8 +416,10 @@ def _listed(
         # Who lists a name, too, means something else by the one beside it.
         said = {name for _, names in listed for name in names}
         free = own - said
-        if documented.kind == "function" and section and section[1].lower() != "attributes":
-            # What a function sets is none of its arguments.
+        is_of_arguments = section is not None and section[1].lower() != "attributes"
+        if is_of_arguments and (documented.kind == "function" or inherits):
+            # What a function or a class sets is none of the arguments; those of a constructor in
+            # another file aren't known.
             free &= arguments
         # What is in `*parts`, if that isn't explained itself.
         explained = " ".join(item.text for item in items)

@@ -214,6 +214,13 @@ def test_a_page_has_an_editor_if_a_browser_has_what_it_imports(project: Path) ->
     steps = (site / "steps/index.html").read_text()
     assert "data-edit" not in steps
     assert (site / "notebooks/steps.ipynb").is_file()
+    # Its author is told, and of other pages nothing is.
+    told = succeed(project, "literate", "check", "sorting/steps.py", CARDS)
+    (said,) = [line for line in told.splitlines() if "no browser" in line]
+    assert said == (
+        "exercises.toml:30: its notebook alone has the exercises of sorting/steps.py: no browser "
+        "runs the page, as it imports numpy."
+    )
     # What stands in for PyTorch isn't there.
     assert not [*site.glob("assets/kernels-*")]
     assert not [*(site / "assets/edit").rglob("torch*")]
