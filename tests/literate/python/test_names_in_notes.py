@@ -131,8 +131,8 @@ def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> Non
         ("def g(*parts):", ("Args:", "    d_ff: wide", "    *parts: all"), ["d_ff"]),
         ("class G(Other):", ("Args:", "    d_ff: wide"), []),
         # What a constructor in another file takes is no misspelt attribute.
-        ("class G(Other):", ("Args:", "    headz: how many"), []),
-        ("class G(Other):", ("Attributes:", "    headz: how many"), ["headz"]),
+        ("class G(Other):", ("Args:", "    headds: how many"), []),
+        ("class G(Other):", ("Attributes:", "    headds: how many"), ["headds"]),
         ("@property\ndef g(self):", ("Args:", "    d_ff: wide"), []),
     ],
 )
