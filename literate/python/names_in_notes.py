@@ -70,6 +70,7 @@ _FILE = re.compile(
 )
 # What stands before a reference of Sphinx, as in :ref:`calling`; and those that refer to no name.
 _ROLE = re.compile(r":(\w+(?::\w+)?):$")
+_ROLED = r":[a-z]+(?::[a-z]+)?:"
 _OF_NO_NAME = {"abbr", "doc", "envvar", "file", "issue", "option", "pep", "ref", "rfc", "term"}
 _NO_FORMULA = re.compile(r"\S[/-]\S|(?:^|\s)-{1,2}\w")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -160,6 +161,9 @@ class Names:
             return ""
         # The name of a family, as “glTexImage” is that of “glTexImage2D”.
         if near.startswith(last) and near[len(last)].isdigit():
+            return ""
+        # A state is called after what leads to it, as “paused” after “pause”.
+        if near.islower() and last in (f"{near}d", f"{near}ed", f"{near}ing"):
             return ""
         is_joined = last.lower() != near.lower() and _joined(last) == _joined(near)
         # A class, and something else that is called after it.
@@ -398,6 +402,7 @@ def _listed(
     has_others = (
         None in keys
         or inherits
+        or _takes_arguments(documented.node)
         or any("property" in ast.unparse(one) for one in documented.node.decorator_list)
     )
     given = (one for each in functions for one in ast.walk(each.args))
@@ -434,6 +439,11 @@ def _listed(
                     continue
                 if is_of_attributes and is_foreign and name in known:
                     continue
+                line = note.line(item.first)
+                written = source.lines[line - 1].text
+                if re.search(rf"{_ROLED}`[~.!]*{name}\b", written):
+                    # No argument needs a role.
+                    continue
                 longer = [one for one in free & arguments if f"_{name}_" in f"_{one}_"]
                 near = _near(name, free, 0.85 if is_open else 0.75)
                 # An argument that has all of the name is nearer than another one.
@@ -442,12 +452,19 @@ def _listed(
                 if is_open and (not near or near.endswith(name) or name.endswith(near)):
                     continue
                 hint = f"; is `{near}` meant?" if near else "."
-                line = note.line(item.first)
-                is_field = source.lines[line - 1].text.lstrip().startswith(":")
+                is_field = written.lstrip().startswith(":")
                 what = "field" if is_field else "list"
                 holder = documented.name
                 sentence = f"the {what} names `{name}`, which `{holder}` does not have{hint}"
                 yield Problem(source.path, line, sentence)
+
+
+def _takes_arguments(node: ast.AST) -> bool:
+    r"""
+    Whether the statement of a class can have arguments, because of a metaclass that isn't Python's.
+    """
+    metaclasses = (one.value for one in getattr(node, "keywords", ()) if one.arg == "metaclass")
+    return any(_last_part(one) not in ("ABCMeta", "EnumMeta", "type") for one in metaclasses)
 
 
 def _set_outside(source: Source) -> frozenset[str]:

@@ -94,6 +94,8 @@ _RESULT = re.compile(
     r"(?P<type>`?[A-Za-z_][\w.]*(?:\[[^:]*\])?(?:\s*\|\s*[A-Za-z_][\w.]*(?:\[[^:]*\])?)*`?)"
     r"\s*:\s+(?P<said>\S.*)$"
 )
+# What is said of the entry above, though it isn't indented.
+_GOES_ON = re.compile(r"(?:Defaults?|Note|Examples?)\s*:\s")
 # A directive at the margin.
 _DIRECTIVE = re.compile(r"\.\. +[A-Za-z][\w:.+-]* ?::(?:\s|$)")
 _EXPLAINS = {"type": "param", "vartype": "var"}
@@ -494,7 +496,7 @@ def _google(title: TextLine, kind: str, inside: Sequence[TextLine]) -> list[Text
     items: list[Item] = []
     for head, said in _entries(inside):
         match = form.match(head.text.strip())
-        if match is None:
+        if match is None or (items and _GOES_ON.match(head.text.strip())):
             # A line that isn't indented goes on with the entry above it.
             items[-1].said.extend([head, *indented(said, "    ")])
             continue

@@ -416,8 +416,10 @@ def _formula(state: StateInline, silent: bool) -> bool:
 def _is_between_two(text: str, match: re.Match[str]) -> bool:
     r"""
     Whether two dollars belong to two things, as in `[$0], {$x}`: the second stands before a word,
-    and a brace between them is left open.
+    and a brace between them is left open. Or both stand before a brace, as in `${A}/${B}`.
     """
+    if match["tex"].startswith("{") and text.startswith("{", match.end()):
+        return True
     tex = re.sub(r"\\[{}]", "", match["tex"])
     is_before_word = text[match.end() : match.end() + 1].isalpha()
     return is_before_word and tex.count("{") != tex.count("}")

@@ -133,6 +133,11 @@ def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> Non
         # What a constructor in another file takes is no misspelt attribute.
         ("class G(Other):", ("Args:", "    headds: how many"), []),
         ("class G(Other):", ("Attributes:", "    headds: how many"), ["headds"]),
+        # What a metaclass takes; what has a role; what belongs to the entry above.
+        ("class G(metaclass=Other):", ("Args:", "    d_ff: wide"), []),
+        ("class G(metaclass=ABCMeta):", ("Args:", "    d_ff: wide"), ["d_ff"]),
+        ("def g(heads):", ("- `heads`", "- :meth:`d_ff`"), []),
+        ("def g(heads):", ("Args:", "    heads: how many.", "    Default: 1"), []),
         ("@property\ndef g(self):", ("Args:", "    d_ff: wide"), []),
     ],
 )
@@ -194,7 +199,7 @@ class GPT:
         return self._validate(PartitionSpec, isinstance)
     def result_callback(self, *partial_args):
         return np.logspace(1)
-    def parse_list_header(self): return glTexImage2D(solve_equations_lm)
+    def parse_list_header(self): return glTexImage2D(solve_equations_lm, compute)
 """
 
 
@@ -226,7 +231,9 @@ class GPT:
         # A family, and a part.
         ("glTexImage", ""),
         ("solve_equations", ""),
-        # Something that is called after something else.
+        # Something that is called after something else, and a state after what leads to it.
+        ("computed", ""),
+        ("compuute", "compute"),
         ("Result_callback", ""),
     ],
 )

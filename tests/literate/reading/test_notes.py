@@ -23,6 +23,7 @@ AB = [("code", "a"), ("code", "b")]
         ("$$x$$", [("display", "x")]),
         # Two dollars of two things, and what only stands before letters.
         ("[$0], {$x}, {$1!}", []),
+        ("A_${B}_C/A_${B}_D", []),
         ("$d_k$s, the $n$th, $x_{$", [("inline", "d_k"), ("inline", "n"), ("inline", "x_{")]),
         # A title in reStructuredText.
         ("Parts\n`````\nwith `x`", [("code", "x")]),
