@@ -34,6 +34,7 @@ from literate.reading.restructured import (
     described,
     end_of_fence,
     fenced,
+    is_below,
     item,
     levelled,
     listed,
@@ -112,6 +113,7 @@ _SIGNS = re.compile(
 )
 
 _REMARK = re.compile(r"( {0,3})#(?:\s+|$)")
+_LISTED_REMARK = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?=#\s)")
 # What only Markdown has: blocks between marks, titles below the first level, links, bold letters.
 _MARKDOWN = re.compile(r"(?m)^\s*(?:`{3}|~{3}|#{2,6}\s+\S)|\]\(|\*\*\w[^*\n]*\*\*|\$\S")
 # What is still to be done is no title.
@@ -198,7 +200,11 @@ def _without_remarks(lines: Sequence[TextLine], remarks: Set[int]) -> list[TextL
     at = 0
     while at < len(lines):
         end = end_of_fence(lines, at)
-        if end == at and _EMPTY.match(lines[at].text):
+        listed = _LISTED_REMARK.match(lines[at].text)
+        if end == at and listed:
+            text = lines[at].text
+            made[at] = TextLine(f"{text[: listed.end()]}\\{text[listed.end() :]}", lines[at].at)
+        elif end == at and _EMPTY.match(lines[at].text):
             made[at] = TextLine(lines[at].text.replace("#", "\\#", 1), lines[at].at)
         elif end == at and _REMARK.match(lines[at].text):
             above = at and not lines[at - 1].is_blank
@@ -257,7 +263,7 @@ def _with_title(lines: list[TextLine]) -> list[TextLine]:
     if first + 1 >= len(lines) or not RULE.match(lines[first + 1].text):
         return lines
     text = lines[first].text.strip()
-    is_title = len(lines[first + 1].text.rstrip()) >= len(text) and not text.startswith("#")
+    is_title = is_below(lines[first + 1].text, text) and not text.startswith("#")
     if RULE.match(text) or not is_title or text.lower() in _KINDS:
         return lines
     title = TextLine(f"# {inline(text)}", lines[first].at)
@@ -422,7 +428,7 @@ def _of_numpy(kind: str, inside: Sequence[TextLine]) -> list[TextLine]:
         elif about and match:
             shown = f"{emphasised(match['names'])} ({emphasised(about)})"
         else:
-            shown = emphasised(head.text.strip())
+            shown = emphasised(head.text.strip().rstrip(":"))
         items.append(Item(shown, head.at, said))
     is_prose = kind in ("results", "errors") and not any(item.said for item in items)
     if is_prose and not all(_TYPED.fullmatch(line.text.strip()) for line in _heads(inside)):
@@ -529,8 +535,8 @@ def _stripped(lines: Sequence[TextLine]) -> Sequence[TextLine]:
 
 def _is_field(line: TextLine) -> bool:
     match = _FIELD.match(line.text)
-    # Without a name, it is an option of a directive.
-    is_option = match is not None and match["kind"] == "type" and not match["of"]
+    # Without a name, it is an option of a directive, unless it stands at the margin.
+    is_option = match is not None and match["kind"] == "type" and not match["of"] and line.indent
     return match is not None and is_known(match["kind"], line) and not is_option
 
 
@@ -621,7 +627,10 @@ def _of_fields(fields: Sequence[_Field]) -> Iterator[TextLine]:
         name, about = _name_and_type(field.of)
         if field.kind in TYPES and (section, name) in explained:
             continue
-        known = types.get((section, name))
+        if field.kind in TYPES and not name and section in ("Arguments", "Attributes"):
+            # That of what the docstring is about, as of a property.
+            section = "Type"
+        known = types.get((FIELDS[field.kind], name))
         told = " ".join(line.text for line in known.said) if known else ""
         about = about or told.strip()
         said = [] if field.kind in TYPES else field.said
@@ -657,7 +666,7 @@ def _field(
         yield from listed([Item(opening, at, said)])
         return
     errors = ", ".join(map(emphasised, name.split(", ")))
-    shown = errors if section == "Raises" else _names(name)
+    shown = errors if section == "Raises" else _names(name) if name else ""
     if about:
-        shown += f" ({emphasised(about)})"
+        shown = f"{shown} ({emphasised(about)})" if shown else emphasised(about)
     yield from listed([Item(shown, at, said)])

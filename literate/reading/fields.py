@@ -113,6 +113,9 @@ def _read(lines: Sequence[TextLine], at: int) -> _Read:
     begun, field = _BEGUN.match(line.text.rstrip()), _FIELD.match(line.text)
     if begun and begun["kind"] in FIELDS:
         return _without_colon(lines, at, begun)
+    if field and not field["of"] and FIELDS.get(field["kind"]) in ("Arguments", "Attributes"):
+        told = "" if field["kind"] in TYPES else f"“:{field['kind']}:” is followed by no name."
+        return _Read([line], at + 1, told)
     directive, doubled = _DIRECTIVE.match(line.text), _DOUBLED.match(line.text)
     if directive and directive["name"] in DIRECTIVES:
         return _directive(line, directive, at)

@@ -80,6 +80,10 @@ _TICKS = re.compile(
 _OPENS = re.compile(r"(?:^|[\s'\"(\[{<:/=~|,*-])$")
 # A role, which only a backtick that begins its text can follow.
 _OF_ROLE = re.compile(r"(?<![\w`:]):[a-z][\w+.-]*(?::[a-z]\w*){0,2}:$")
+# One backtick too many behind a name in one or two of them.
+_UNEVEN = re.compile(
+    r"(?<![`\w])(?:(?P<one>`[\w.]+(?:\(\))?`)`|(?P<two>``[\w.]+(?:\(\))?``)`)(?![`\w])"
+)
 # In place of a backtick that is no mark.
 _STRAY = "\ue060"
 _ENDLESS = re.compile(rf"(?<![\w`:]):(?P<role>[a-z][\w+.-]*(?::[a-z]\w*){{0,2}}):{_STRAY}")
@@ -151,7 +155,7 @@ def _ends_its_line(match: re.Match[str]) -> bool:
 
 
 def _read(text: str) -> str:
-    return without_stray(as_restructured(text))
+    return without_stray(_UNEVEN.sub(r"\g<one>\g<two>", as_restructured(text)))
 
 
 def without_stray(text: str) -> str:
@@ -281,7 +285,11 @@ def misspelt_roles(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
 
     The number of the text, from 0, and a sentence for its author.
     """
-    text = _read("\n".join(texts))
+    text = "\n".join(texts)
+    for match in _UNEVEN.finditer(text):
+        sentence = f"“{match[0]}” has a backtick too many."
+        yield text.count("\n", 0, match.start()), sentence
+    text = _read(text)
     for match in _ENDLESS.finditer(text):
         sentence = f"“:{match['role']}:” has no backtick behind its text; close it."
         yield text.count("\n", 0, match.start()), sentence

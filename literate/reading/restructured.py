@@ -89,8 +89,8 @@ _PICTURES = {"figure", "image"}
 # Directives that are read, and those of Sphinx that stand in most docstrings.
 DIRECTIVES = frozenset({*_BOXES, *_VERSIONS, *_CODES, *_PICTURES, "math", "rubric"})
 _OBJECTS = {
-    "attribute", "class", "classmethod", "data", "decorator", "exception", "function", "method",
-    "module", "property", "staticmethod",
+    "attribute", "class", "classmethod", "data", "decorator", "describe", "envvar", "exception",
+    "function", "method", "module", "option", "property", "staticmethod",
 }  # fmt: skip
 # Of a title, by the line below it; those of `=` and `-` are titles in Markdown, too.
 _LEVELS = {"=": 2, "-": 3, "~": 3}
@@ -373,6 +373,15 @@ def _directive(lines: Sequence[TextLine], at: int) -> _Made:
     elif name in ("glossary", "rubric", "table"):
         title = TextLine(f"**{inline(said)}**" if said else "", lines[at].at)
         made = [title, TextLine("", title.at), *blocks(inside)]
+    elif name == "container":
+        made = blocks(inside)
+    elif name == "autosummary":
+        items = (line.text.strip().lstrip("~") for line in inside)
+        made = [
+            TextLine(f"* `{one}`", line.at) for one, line in zip(items, inside, strict=True) if one
+        ]
+    elif name == "currentmodule":
+        made = []
     else:
         # What only Sphinx can do is shown as it is typed.
         made = fenced(dedented(lines[at:end]), "")
@@ -654,6 +663,16 @@ def levelled(lines: Sequence[TextLine]) -> list[TextLine]:
     return made
 
 
+def is_below(rule: str, title: str) -> bool:
+    r"""
+    ## Is a line long enough to make a title of the text above it?
+
+    docutils is content with four signs, and so are we where nothing else is drawn so.
+    """
+    length = len(rule.rstrip())
+    return length >= len(title) or (length >= 4 and rule[:1] in "=-~^")
+
+
 def _underlined(lines: Sequence[TextLine], at: int, is_over: bool) -> re.Match[str] | None:
     r"""
     The line below a title that begins at a line, or at the one above it.
@@ -664,7 +683,7 @@ def _underlined(lines: Sequence[TextLine], at: int, is_over: bool) -> re.Match[s
         return None
     match = RULE.match(lines[below].text)
     text = lines[title].text.strip()
-    if match is None or RULE.match(text) or len(lines[below].text.rstrip()) < len(text):
+    if match is None or RULE.match(text) or not is_below(lines[below].text, text):
         return None
     is_same = not is_over or lines[at].text.strip() == lines[below].text.strip()
     return match if is_same and not text.startswith(("#", "|", ">")) else None

@@ -25,6 +25,7 @@ from literate.reading.source import parse
         (".. versionadded: 2.0", "*New in version 2.0.*", 1),
         (".. note::Look.\n.. note:::\n    So.", '!!! note "Note" Look. !!! note "Note" So.', 2),
         (".. own: Look.\n.. math:: x", ".. own: Look. $$ x $$", 0),
+        (":param: one\n:type: A\n:param b: two", "**Arguments** * *A*: one * `b`: two", 1),
         # What isn't sure stays, and is told.
         (":param x the first", ":param x the first", 1),
         (":raises an error if not", ":raises an error if not", 1),
@@ -107,3 +108,11 @@ def test_a_role_without_its_last_backtick_is_told() -> None:
     assert told == "a.py:2: “:meth:” has no backtick behind its text; close it."
     made = " ".join(line.text for line in as_markdown(text.split('"""')[1].split("\n")))
     assert "`a.B`" in made
+
+
+def test_a_backtick_too_many_is_told() -> None:
+    text = 'def f():\n    """Of `x`` and\n    ``y```, ``z``.\n    """\n'
+    assert [(one.line, one.sentence) for one in problems(parse(text, "a.py"), {})] == [
+        (2, "“`x``” has a backtick too many."),
+        (3, "“``y```” has a backtick too many."),
+    ]
