@@ -78,7 +78,15 @@ def read_text(corpus: str) -> str:
     """
     # A file of yours: a book, or your mails. The model learns whatever is in it.
     if corpus not in ("shakespeare", "python"):
-        return Path(corpus).read_text(encoding="utf-8")
+        # Some editors begin a text with a mark, which “utf-8-sig” leaves out.
+        try:
+            return Path(corpus).read_text(encoding="utf-8-sig")
+        # No such file, a folder, or a text in another encoding.
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(
+                f"the text {corpus!r} can't be read ({error}): "
+                "name a file that is saved as UTF-8, or shakespeare or python"
+            ) from error
 
     # A text that isn't the expected one would give other losses, and nobody would know why.
     if corpus == "shakespeare":
@@ -138,18 +146,13 @@ def notebook(
         (256, 8, 6, 128, 32) if on_gpu else (128, 4, 4, 64, 12)
     )
     tokenizer, training, validation = prepare(text, seq_len)
+    # Dropout is for the larger model: its 2,000 steps take as many characters as eight times the
+    # text has, and the 1,000 of the small one not even as many as the text.
+    dropout_prob = 0.1 if on_gpu else 0.0
     torch.manual_seed(seed)
+    # Four times the width inside the feed-forward networks.
     model = AutoregressiveTransformer(
-        # Four times the width inside the feed-forward networks. Dropout is for the larger model:
-        # its 2,000 steps take as many characters as eight times the text has, and the 1,000 of the
-        # small one not even as many as the text.
-        len(tokenizer),
-        d_model,
-        heads,
-        n_layers,
-        4 * d_model,
-        seq_len,
-        0.1 if on_gpu else 0.0,
+        len(tokenizer), d_model, heads, n_layers, 4 * d_model, seq_len, dropout_prob
     ).to(device)
     torch.set_float32_matmul_precision("high")
     dtype = training_type(device, float16)

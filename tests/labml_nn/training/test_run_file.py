@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -6,6 +7,11 @@ import torch
 
 from labml_nn.training import run_file as page
 from labml_nn.training.data import RandomWindows
+
+# What a file asks of a run that is new.
+RUN = SimpleNamespace(
+    model=torch.nn.Linear(2, 3), batch_at=lambda step: (torch.zeros(1), torch.zeros(1))
+)
 
 
 def test_marks_differ_with_any_bit_and_not_with_the_order_in_memory() -> None:
@@ -45,20 +51,42 @@ def test_a_write_that_breaks_off_leaves_the_file_of_the_time_before(
         raise OSError
 
     monkeypatch.setattr(torch, "save", breaks_off)
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="kept/model.pt.part can't be written .*: make room there"):
         file.keep(run)
     assert Path("kept/model.pt").read_bytes() == before
 
 
-def test_a_file_with_code_in_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def written(what: object) -> bytes:
+    torch.save(what, "what.pt")
+    return Path("what.pt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        lambda: written({"marks": print}),
+        lambda: written({"weights": torch.zeros(2)}),
+        lambda: written({"marks": []})[:300],
+        lambda: b"",
+    ],
+    ids=["code", "weights", "half", "empty"],
+)
+def test_what_is_no_file_of_a_run_is_refused_and_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: Callable[[], bytes]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("kept").mkdir()
-    torch.save({"marks": print}, "kept/model.pt")
-    run = SimpleNamespace(
-        model=torch.nn.Linear(2, 3), batch_at=lambda step: (torch.zeros(1), torch.zeros(1))
-    )
-    with pytest.raises(Exception, match="weights_only"):
-        page.RunFile("kept", "").take(run)
+    file = page.RunFile(".", "")
+    before = content()
+    Path("model.pt").write_bytes(before)
+    with pytest.raises(ValueError, match="model.pt isn't the file of a run, or not all of it"):
+        file.take(RUN)
+    assert Path("model.pt").read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_training(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("a file where the folder would be")
+    with pytest.raises(OSError, match="mine/model.pt.part can't be written .*: make room there"):
+        page.RunFile(str(tmp_path / "mine"), "").take(RUN)
 
 
 def test_texts_that_differ_outside_of_the_first_batch_have_the_same_marks() -> None:

@@ -32,6 +32,9 @@ def test_a_text_is_a_file_the_sources_of_pytorch_or_tiny_shakespeare(
 ) -> None:
     (tmp_path / "mine.txt").write_text("Zürich", encoding="utf-8")
     assert page.read_text(str(tmp_path / "mine.txt")) == "Zürich"
+    # Some editors write a mark first, which is no part of the text.
+    (tmp_path / "mine.txt").write_text("Zürich", encoding="utf-8-sig")
+    assert page.read_text(str(tmp_path / "mine.txt")) == "Zürich"
     assert "class MultiheadAttention" in page.read_text("python")
 
     def served(content: bytes) -> None:
@@ -49,6 +52,18 @@ def test_a_text_is_a_file_the_sources_of_pytorch_or_tiny_shakespeare(
     monkeypatch.setattr(page, "urlopen", offline)
     assert page.read_text("shakespeare") == page.read_text("python")
     assert "no network" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", ["Zürich".encode("latin-1"), "Zürich".encode("utf-16")])
+def test_of_a_text_that_cannot_be_read_the_file_and_the_remedy_are_told(
+    tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_bytes(content)
+    # A file that isn't there, and a folder.
+    for path in (file, tmp_path / "other.txt", tmp_path):
+        with pytest.raises(ValueError, match=f"{path}' can't be read .*saved as UTF-8"):
+            page.read_text(str(path))
 
 
 def test_the_notebook_trains_shows_and_writes(
