@@ -56,3 +56,17 @@ def test_no_line_of_code_is_broken_inside_an_arrow(
     settings = {"mkdocs.yml": SITE.replace("PLUGINS", "literate")}
     page.goto(serve(build(tmp_path, ARROWS, settings)), wait_until="networkidle")
     assert page.evaluate(SPLIT) == [False] * 40
+
+
+def test_code_in_a_note_has_the_colours_of_code_and_the_search_stands_at_the_end(
+    page: Page, serve: Callable[[Path], str], tmp_path: Path
+) -> None:
+    text = '"""# A page\n\nSo::\n\n    x = "a"\n"""\n\n\nx = "a"\n'
+    settings = {"mkdocs.yml": SITE.replace("PLUGINS", "literate")}
+    page.goto(serve(build(tmp_path, text, settings)), wait_until="networkidle")
+    strings = page.locator("article :is(.s1, .s2)")
+    colours = strings.evaluate_all("all => all.map(one => getComputedStyle(one).color)")
+    plain = page.locator("article").evaluate("one => getComputedStyle(one).color")
+    assert len(colours) == 2 and len({*colours}) == 1 and plain not in colours
+    box, header = (page.locator(at).bounding_box() for at in (".find", ".md-header__inner"))
+    assert header["x"] + header["width"] - box["x"] - box["width"] < box["width"]
