@@ -27,7 +27,6 @@ from literate.page.links import Links, UnknownTarget
 from literate.page.named_links import NamesOfPage
 from literate.page.templates import CODE
 from literate.problems import Problem
-from literate.python.names_in_notes import special_names
 from literate.python.scopes import places
 from literate.reading.inline_marks import AFTER, BARE
 from literate.reading.markdown import products
@@ -49,7 +48,7 @@ _LICENCE = re.compile(
 )
 _LONG = 3
 _ABOVE = 5
-# What Python may look for, such as `__init__`.
+# A name that Python or a library may look for, such as `__init__`.
 _SPECIAL = re.compile(r"(?<![\w\\])__[a-z]\w*?__(?!\w)")
 # What should open a formula, and isn't quoted as two signs or a part of a drawing.
 _DOLLARS = re.compile(r"(?<![\\\"'“‘$#])\$\$(?![\"'”’$])")
@@ -313,10 +312,7 @@ class Notes:
         for start, end in reversed(products(escaped).items()):
             escaped = escaped[:start] + "&#42;" * (end - start) + escaped[end:]
         # Where Markdown would show `__init__` in bold type, its author means the name.
-        escaped = _SPECIAL.sub(
-            lambda match: literal(match[0]) if match[0] in special_names() else match[0],
-            escaped,
-        )
+        escaped = _SPECIAL.sub(lambda match: literal(match[0]), escaped)
         escaped = _DEFINITION.sub(lambda match: match["footnote"] or "]&#58;", escaped)
         escaped = re.sub(r"&lt;(https?://[^<>\s]+)>", r"<\1>", escaped)
         escaped = _ANCHOR.sub(

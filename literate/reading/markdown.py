@@ -38,10 +38,10 @@ LINKED = "linked"
 _ESCAPED = frozenset("\\`*_{}[]()#+-.!~|<>$^:")
 
 # A formula in a line, by the rules of Pandoc: no space behind its opening dollar and none before
-# its closing one, and no digit follows it. So “$5 and $6” is text, and so is the name of a variable
-# in JSON.
+# its closing one, and no digit follows it. So “$5 and $6” is text, and so are the name of a variable
+# in JSON and a string of a shell, `$'a'`.
 _FORMULA = re.compile(
-    r'(?<!#/)\$(?![ \n$])(?!\w+")(?P<tex>(?:\\[\s\S]|[^\\$])++)(?<![ \n])\$(?!\d)'
+    r'(?<!#/)\$(?![ \n$\x27])(?!\w+")(?P<tex>(?:\\[\s\S]|[^\\$])++)(?<![ \n])\$(?!\d)'
 )
 
 # Displays inside a paragraph; and TeX's own brackets around a formula, `\\(…\\)` and `\\[…\\]`, of

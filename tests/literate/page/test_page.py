@@ -115,6 +115,11 @@ def test_the_contents_list_no_helpers() -> None:
     shown = rendered(written(parse(text, "a.py")).markdown)
     assert {"A._split", "A.example", "_f"} <= set(shown.values("id"))
     assert "_split it" in shown.text()
+    # What looks like a name of Python in small letters is no bold word.
+    named = (
+        top + "# Neither __hasattr__ nor __array_function__, __init__, but __Two Words__.\nx = 1\n"
+    )
+    assert rendered(written(parse(named, "a.py")).markdown).texts(".//strong") == ["Two Words"]
     # A property and its setter have one name, and one place to link to.
     two = "    @property\n    def x(self): pass\n\n    @x.setter\n    def x(self, x): pass\n"
     assert rendered(written(parse(top + two, "a.py")).markdown).values("id").count("A.x") == 1

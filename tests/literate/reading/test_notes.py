@@ -55,6 +55,8 @@ AB = [("code", "a"), ("code", "b")]
         ("A text\n~~~\nx\n~~~", [("fence", "x")]),
         # No formulas: variables of JSON.
         *((text, []) for text in ('"$ref" or "$defs"', '"#/$defs/a" or "#/$defs/b"')),
+        # Nor is what a shell quotes.
+        ("the string $'b is then quoted as '$'\"'\"'b'", []),
         # What only looks like code or a formula is text.
         *((text, []) for text in ("$5 and $6", "costs $ 5 $", r"\$x$", "$x$5", "an open $x")),
         *(
