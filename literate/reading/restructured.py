@@ -194,7 +194,10 @@ def _prose(lines: Sequence[TextLine]) -> list[TextLine]:
     """
     made: list[TextLine] = []
     text = inline("\n".join(line.text for line in lines))
-    for line, shown in zip(lines, text.split("\n") if lines else [], strict=True):
+    shown_lines = text.split("\n") if lines else []
+    for at in _indented_code(lines):
+        shown_lines[at] = lines[at].text
+    for line, shown in zip(lines, shown_lines, strict=True):
         announced = (
             made and made[-1].text.rstrip().endswith(":") and not LISTED.match(made[-1].text)
         )
@@ -202,6 +205,23 @@ def _prose(lines: Sequence[TextLine]) -> list[TextLine]:
             made.append(TextLine("", line.at))
         made.append(TextLine(shown, line.at))
     return made
+
+
+def _indented_code(lines: Sequence[TextLine]) -> Iterator[int]:
+    r"""
+    Lines that are code in Markdown because they are indented, in no list and no box. One with a
+    backtick is a text, for its author.
+    """
+    begun = False
+    for at, line in enumerate(lines):
+        if line.indent < 4 and not line.is_blank:
+            begun = False
+        elif not begun and at and lines[at - 1].is_blank and not line.is_blank:
+            outside = (one.text for one in reversed(lines[:at]) if one.indent < 4)
+            above = next(filter(str.strip, outside), "!")
+            begun = not above.startswith(("!", "?")) and not place(lines, at)
+        if begun and "`" not in line.text:
+            yield at
 
 
 def listed(items: Iterable[Item]) -> list[TextLine]:

@@ -302,11 +302,12 @@ BRACKETS = "https://a.example/Foo_(bar)"
         ("*https://a.b/c*, x", "*[https://a.b/c](https://a.b/c)*, x"),
         ("https://a.b/c_?! (so)", "[https://a.b/c](https://a.b/c)_?! (so)"),
         ("https://a.b/c(d", "[https://a.b/c](https://a.b/c)(d"),
+        ("* x\n\n    https://a.b", "* x\n\n    [https://a.b](https://a.b)"),
+        ('!!! note "N"\n\n    https://a.b', '!!! note "N"\n\n    [https://a.b](https://a.b)'),
     ],
 )
 def test_an_address_alone_ends_where_its_author_means(written: str, shown: str) -> None:
-    (line,) = as_markdown([written])
-    assert line.text == shown
+    assert "\n".join(line.text for line in as_markdown(written.split("\n"))) == shown
 
 
 @pytest.mark.parametrize(
@@ -316,6 +317,8 @@ def test_an_address_alone_ends_where_its_author_means(written: str, shown: str) 
         "https:// and https://... and https://(x)",
         "[see https://a.b/c](https://a.b/d) and [https://a.b](<https://a.b/(c)>)",
         f"[https://a.b and\nmore]({BRACKETS} 'https://c.d')",
+        # Code, as far in as it stands.
+        "A licence\n\n    Its terms:\n        https://a.b/c\n\n    You may.",
     ],
 )
 def test_what_is_no_address_alone_stays(text: str) -> None:
