@@ -16,7 +16,8 @@ nothing is new. What it finds is an upper bound: all that a run can call, and mo
   anybody reads as an attribute.
 * A text that is the path of a file of ours makes that file count.
 
-What is fetched otherwise, as from `gc` or out of a pickle, isn't found: a run asks `unseen`.
+What is fetched otherwise isn't found, as from `gc`, out of a pickle, or by a computed name of a
+module that is an argument: a run asks `unseen`.
 """
 
 import ast
@@ -157,6 +158,7 @@ class Part:
         texts: set[str] = set()
         inside: list[tuple[str, str]] = []
         computed: list[str] = []
+        bound: set[str] = set()
         everything = members = False
         for statement in plain:
             chained: dict[tuple[int, int], tuple[str, ...]] = {}
@@ -167,11 +169,12 @@ class Part:
                     if id(node) not in behind:
                         start, *after = _chain(node, behind)
                         if isinstance(start, ast.Name):
-                            chained[start.lineno, start.col_offset] = tuple(after)
+                            chained[start.lineno, start.col_offset] = (start.id, *after)
                     members |= node.attr == "__dict__"
                 elif isinstance(node, ast.Import):
                     # `import a.b` binds `a`, and `b` is an attribute of it.
                     inside += [(alias.name, "") for alias in node.names]
+                    bound |= {bound_by_import(alias) for alias in node.names if not alias.asname}
                 elif isinstance(node, ast.ImportFrom):
                     inside += [(module, name) for _, module, name in self.imported(node)]
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -188,11 +191,13 @@ class Part:
                         members |= HOLE in given[1]
                     members |= called in ("vars", "getmembers")
             for use in uses(statement):
-                behind_it = chained.get((use.line, use.column), ())
-                if behind_it:
-                    chains.add((use.name, *behind_it))
+                chain = chained.get((use.line, use.column))
+                if chain:
+                    chains.add(chain)
                 else:
                     names.add(use.name)
+            # With `import a.b` inside, `a.c` may be another module.
+            inside += [(one[0], one[1]) for one in chained.values() if one[0] in bound]
         return Facts(
             names=frozenset(names),
             chains=frozenset(chains),
@@ -421,8 +426,9 @@ def reach(ours: Ours, roots: Iterable[Unit], said: Iterable[str] = ()) -> Reach:
     found = Reach(ours)
     waiting = [*roots]
     values: set[str] = set()
-    # Modules of which a computed name is asked for.
+    # Modules of which a computed name is asked for, and patterns of such modules.
     open_to_all: set[str] = set()
+    open_patterns: set[str] = set()
     read: set[str] = set()
     texts: set[str] = {*said}
     for module in {module for module, _ in waiting}:
@@ -436,10 +442,10 @@ def reach(ours: Ours, roots: Iterable[Unit], said: Iterable[str] = ()) -> Reach:
             part = ours.part(module)
             if part is None:
                 continue
+            waiting += _runs(found, module)
             if name == WHOLE:
                 found.units[unit] = []
                 values.add(module)
-                waiting += _runs(found, module)
                 continue
             if name not in part.statements:
                 continue
@@ -450,19 +456,21 @@ def reach(ours: Ours, roots: Iterable[Unit], said: Iterable[str] = ()) -> Reach:
             found.texts |= {_top(module)} if facts.looks[1] else set()
             found.computed |= set(facts.computed)
             waiting += [meaning for _, meaning in meant]
-            waiting += _runs(found, module)
-            for origin, inner in facts.inside:
-                waiting += [*_runs(found, origin), *_runs(found, f"{origin}.{inner}")]
-                waiting += ours.target(origin, inner)
+            inside = [unit for one in facts.inside for unit in ours.target(*one)]
+            waiting += inside
+            for origin, _ in facts.inside:
+                waiting += _runs(found, origin)
             if facts.everything:
                 waiting += [(module, one) for one in part.statements if one != GUARD]
             if facts.members:
-                open_to_all |= {where for _, (where, inner) in meant if inner == WHOLE}
-                open_to_all |= {
-                    name for one in facts.computed for name in _fitting(one, ours.modules, texts)
-                }
+                asked = [*inside, *(meaning for _, meaning in meant)]
+                open_to_all |= {where for where, inner in asked if inner == WHOLE}
+                open_patterns |= {*facts.computed}
             read |= facts.attributes
             texts |= facts.texts
+        # All texts are known now.
+        for pattern in open_patterns:
+            open_to_all |= {*_fitting(pattern, ours.modules, texts)}
         waiting = [
             unit
             for module in values

@@ -1,12 +1,15 @@
 r"""What a run can reach is found, and changes that no run could tell change no hash."""
 
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
-from literate.python.reach import EFFECTS, Ours, Reach, differing, reach, unseen
+from literate.python.reach import EFFECTS, GUARD, Ours, Reach, differing, reach, unseen
 
 FILES = {
     "pkg/__init__.py": "from pkg.inner import shown as offered\n",
@@ -38,6 +41,9 @@ FILES = {
 
         def apart():
             return UNUSED
+
+        def take_here(name):
+            return globals()[name]
 
         def measure(runner: "Child"):
             """A note."""
@@ -101,6 +107,12 @@ FILES = {
     "pkg/parts/two.py": "def in_place():\n    return 1\n",
     "pkg/program.py": "if __name__ == '__main__':\n    print(1)\n",
     "pkg/far.py": "def starred():\n    return 2\n",
+    "pkg/late.py": """
+        from pkg.add import TABLE
+        from pkg.latest import handed_on
+        TABLE["late"] = 1
+    """,
+    "pkg/latest.py": "def handed_on():\n    return 1\n",
 }
 
 Measured = Callable[..., tuple[Reach, dict]]
@@ -248,20 +260,70 @@ def test_where_names_are_read_names_count(project: Measured, also: str) -> None:
     assert differing(before, project(reads, ("pkg/main.py", "total", "renamed"))[1])
 
 
-@pytest.mark.parametrize(
-    ("inside", "name"),
-    [
-        ("import pkg.far\n    pkg.far.starred()", "starred"),
-        ("from pkg import far\n    far.starred()", "starred"),
-        ("from pkg import far as there\n    getattr(there, 'starred')()", "starred"),
-        ("from pkg import far\n    [getattr(far, one) for one in 'ab']", "starred"),
-        ("import_module('pkg.far').starred()", "starred"),
-        ("import subprocess\n    subprocess.run(['python', '-m', 'pkg.program'])", "__main__"),
-        ("globals()['apart']()", "apart"),
-    ],
-)
-def test_what_is_asked_for_inside_a_function(project: Measured, inside: str, name: str) -> None:
-    _, prints = project(
+# What calls functions of ours and imports modules, each in a way of its own. No text says the names
+# that are spelled backwards.
+WAYS = [
+    "import pkg.far\n    pkg.far.starred()",
+    "import pkg.far as there\n    there.starred()",
+    "from pkg import far\n    far.starred()",
+    "from pkg.far import starred as there\n    there()",
+    "from pkg import far as there\n    getattr(there, 'starred')()",
+    "import_module('pkg.far').starred()",
+    "import_module('pkg.late')",
+    # It hands on what another module defines, and does something itself.
+    "from pkg.late import handed_on\n    handed_on()",
+    "from pkg import far\n    [getattr(far, one)() for one in ['derrats'[::-1]]]",
+    "[getattr(pkg.whole, one)(1) for one in ['wollahs'[::-1]]]",
+    "[getattr(import_module('pkg.far'), one)() for one in ['derrats'[::-1]]]",
+    "from pkg import far\n    vars(far)['derrats'[::-1]]()",
+    "from pkg import far\n    far.__dict__['derrats'[::-1]]()",
+    "import inspect\n    from pkg import far\n    dict(inspect.getmembers(far))['derrats'[::-1]]()",
+    "globals()['trapa'[::-1]]()",
+    "take_here('apart')()",
+]
+TRACED = """
+import os
+import sys
+
+ran = set()
+
+
+def trace(frame, event, argument):
+    ran.add((frame.f_code.co_filename, frame.f_code.co_qualname.partition(".")[0]))
+
+
+sys.settrace(trace)
+from pkg.main import measure
+
+measure(None)
+sys.settrace(None)
+for path, name in ran:
+    if path.startswith(os.getcwd() + os.sep):
+        print(os.path.relpath(path), name)
+"""
+
+
+@pytest.mark.parametrize("inside", WAYS)
+def test_what_runs_was_found_before(project: Measured, inside: str) -> None:
+    found, prints = project(
         ("pkg/main.py", "count()\n    return", f"count()\n    {inside}\n    return")
     )
-    assert name in {one for names in prints.values() for one in names}
+    folder = found.ours.root
+    command = [sys.executable, "-S", "-c", TRACED]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    ran = [line.split() for line in done.stdout.splitlines()]
+    assert ["pkg/main.py", "measure"] in ran
+    for path, name in ran:
+        if name == "<module>":
+            module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            assert module in found.runs
+        elif "<" not in name:
+            assert name in prints[path]
+
+
+def test_a_program_that_is_started_counts(project: Measured) -> None:
+    started = "import subprocess\n    subprocess.run(['python', '-m', 'pkg.program'])"
+    _, prints = project(
+        ("pkg/main.py", "count()\n    return", f"count()\n    {started}\n    return")
+    )
+    assert prints["pkg/program.py"] == {GUARD: ANY}
