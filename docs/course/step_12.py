@@ -158,7 +158,7 @@ for step in range(STEPS):
     loss = F.cross_entropy(logits.flatten(0, 1), training[places + 1].flatten())
     model.zero_grad()
     loss.backward()
-    # One odd batch would spoil AdamW's mean of squares, and its next steps would be too short.
+    # One odd batch would stay in AdamW's mean of squares, and make many later steps too short.
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     for one in (muon, adamw, *schedules):
         one.step()
