@@ -200,8 +200,8 @@ def example(n_matrices: int = 2, rows: int = 3, columns: int = 5) -> tuple[Tenso
 
     How uneven are the steps of others? In a modern model of two layers with 64 features, after 100
     steps of AdamW, we looked at the gradient of each matrix. Its four largest directions have 0.77
-    of the sum of all squares. In the step that AdamW makes they have 0.53, and in a matrix of
-    random numbers 0.22 (one seed). Four of 64 even directions would have 0.06.
+    of the sum of all squares. In the step that AdamW makes they have 0.53, and in random matrices
+    of 64 × 64 numbers 0.22 (one seed). Four of 64 even directions would have 0.06.
 
     ### Exercises
 

@@ -94,8 +94,8 @@ def make(name: str, n_vocab: int) -> nn.Module:
         heads, d_model = sizes["heads"], sizes["d_model"]
         put_in_place(model, {"self_attn": lambda: Way(WAYS[name], heads, d_model)})
 
-    # The page itself says what goes where. The module is found by the name of the page, because
-    # to import all of them for one model would take long.
+    # The page itself says what goes where. The module is found by the name of the page, so a new
+    # page needs no line here.
     elif name != "classic":
         page = import_module(f"labml_nn.transformers.{name.replace('/', '.')}")
         put_in_place(model, page.in_transformer(**sizes, dropout_prob=0.0))

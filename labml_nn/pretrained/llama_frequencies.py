@@ -123,9 +123,10 @@ def example(
 
     Our small Llama was trained *with* the scaling, on 64 positions, with $L = 16$. Even its fastest
     pair is slower there, by 1.7. Llama 3.1 keeps its fast pairs: without the scaling, no angle at
-    position 64 is off by more than 0.06 radians. At position 8,192, five pairs are off by about a
-    whole turn, and six more by a third of one or more.
-    So what shows at once in the small model can stay hidden in Llama 3.1 until a text is long.
+    position 64 is off by more than 0.06 radians. No angle can be off by more than half a turn,
+    since a whole turn leads back to the right one. The first pair is off by that much at position
+    3,533, and eight more follow up to 8,192. So what shows at once in the small model can stay
+    hidden in Llama 3.1 until a text is long.
 
     The small model says what happens if you leave out what the weights were trained with. It
     doesn't say whether scaling helps with longer texts. For other rules,

@@ -239,9 +239,11 @@ def example(
 
     In our model the mean of a channel is up to
     [0.90](../../results/quantisation.json#values.offset) standard deviations away from zero. The
-    stripes make the difference: subtract the mean of each channel before you round, add it again
-    afterwards, and the keys of our model can share a scale by token and lose no more than by
-    channel. (In the last layer the values have stripes as well. Ours lose little by them.)
+    stripes make the difference, but one mean for each channel isn't enough: subtract it before you
+    round, add it again afterwards, and keys that share a scale by token still lose more than by
+    channel. Take two means, one for the positions from 0 to 31 and one for those from 32 to 63,
+    both over all texts, and they lose no more. So most of a stripe comes from the *positions* of
+    its 32 letters. (In the last layer the values have stripes as well. Ours lose little by them.)
 
     In large models a few channels of the keys are many times as large as all others, the paper
     found. If they share a scale with the others, the others are lost. A high channel on its own is

@@ -1,10 +1,17 @@
 r"""A cache in few bits gives what PyTorch's rounding gives, and rounds nothing twice."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from labml_nn.quantisation import cache as page
+from labml_nn.training.data import prepare, tiny_shakespeare
+from labml_nn.training.trained import load
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from labml_nn.transformers.kv_cache import CachedTransformer
 from tests.oracles.compare import largest
 
@@ -94,3 +101,30 @@ def test_the_model_is_the_exact_one_until_a_group_is_complete() -> None:
     assert made == 2 * [(0, 4, 32), (-1, 4, 32)]
     model.clear()
     assert first[0].key.cache is None
+
+
+@torch.no_grad()
+def test_stripes_of_the_keys_come_from_positions_in_the_classic_model(repository: Path) -> None:
+    tokenizer, _, text = prepare(tiny_shakespeare(), 64)
+    weights = (repository / "results/weights/classic.safetensors").read_bytes()
+    inputs, targets = (text[at : 64 * 64 + at].view(64, 64).t() for at in (0, 1))
+
+    def two_bits(x: Tensor, dim: int) -> Tensor:
+        return page.restore_range(*page.quantise_range(x, 2, dim))
+
+    def less_mean(x: Tensor) -> Tensor:
+        mean = x.mean(dim=(0, 1), keepdim=True)
+        return two_bits(x - mean, -1) + mean
+
+    def loss(rounded: Callable[[Tensor], Tensor]) -> float:
+        model = AutoregressiveTransformer(len(tokenizer)).eval()
+        load(model, weights)
+        for layer in model.encoder.layers:
+            layer.self_attn.key.register_forward_hook(lambda _, given, keys: rounded(keys))
+        return F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten()).item()
+
+    # Groups of 32 positions. One mean for both groups isn't enough, a mean for each is.
+    by_channel = loss(lambda keys: torch.cat([two_bits(one, 0) for one in keys.split(32)]))
+    assert loss(lambda keys: two_bits(keys, -1)) > loss(less_mean) > by_channel + 0.02
+    of_each = loss(lambda keys: torch.cat([less_mean(one) for one in keys.split(32)]))
+    assert of_each < by_channel + 0.005
