@@ -13,7 +13,8 @@ in every step the GPU runs out of work, and stands still until Python has asked 
 
 The system may move ordinary memory to another place, or to the disk, and the GPU can't know where
 it went. So the driver makes the copy, and the program waits for the driver. *Pinned* memory stays
-where it is: the GPU fetches from it by itself, and Python goes on.
+where it is, and the GPU can fetch from it by itself. Python goes on meanwhile if you ask for that
+with `non_blocking=True`. Without it PyTorch waits for the copy, pinned or not.
 """
 
 from collections.abc import Callable
