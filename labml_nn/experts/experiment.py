@@ -193,8 +193,9 @@ def notebook(
     # Of the second layer, the busiest first. The dashed line is an equal share.
     import matplotlib.pyplot as plt
 
-    _, all_axes = plt.subplots(1, len(loads), sharey=True)
-    for axes, (way, found) in zip(all_axes, loads.items(), strict=True):
+    _, all_axes = plt.subplots(1, len(WAYS), sharey=True)
+    for axes, (way, found) in zip(all_axes, loads.items(), strict=False):
+        # After a stop, those that aren't measured yet have an empty place.
         axes.bar(range(N_EXPERTS), found[-1].sort(descending=True).values.tolist())
 
         # At 1, each expert gets as many tokens as any other.

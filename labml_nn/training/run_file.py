@@ -94,8 +94,6 @@ class RunFile:
         file = (name or "model").replace(" ", "_").replace("/", "_")
         top = DRIVE if DRIVE.is_dir() else Path()
         self.path = top / folder / f"{file}.pt" if folder else None
-        # What is being written.
-        self.beside = top / folder / f"{file}.pt.part"
 
         # The marks of this run. `take` computes them.
         self.marks: list[int] = []
@@ -122,22 +120,17 @@ class RunFile:
 
         # Beside the old file first: a machine that is taken away while it writes costs the new one
         # and not both.
-        self.write({"marks": self.marks, "states": states, "numbers": numbers})
-        self.beside.replace(self.path)
-
-    def write(self, kept: dict[str, Any]) -> None:
-        r"""
-        ### Write beside the file
-        """
+        beside = self.path.with_name(f"{self.path.name}.part")
         try:
-            self.beside.parent.mkdir(parents=True, exist_ok=True)
-            torch.save(kept, self.beside)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            torch.save({"marks": self.marks, "states": states, "numbers": numbers}, beside)
+            beside.replace(self.path)
 
-        # Where a disk is full, PyTorch raises a `RuntimeError`. The run itself lies in memory, and
-        # has lost nothing.
+        # Where a disk is full, PyTorch raises a `RuntimeError`. The run is in memory, and has lost
+        # nothing.
         except (OSError, RuntimeError) as error:
             raise OSError(
-                f"{self.beside} can't be written ({error}): make room there and run this cell "
+                f"{self.path} can't be written ({error}): make room there and run this cell "
                 "again, or name another folder and make the run anew"
             ) from error
 
@@ -152,10 +145,8 @@ class RunFile:
             return False
         # What the run begins with tells which one it is.
         self.marks = mark([*run.model.state_dict().values(), *run.batch_at(0)])
-        # Nothing was kept yet: the run is a new one. A folder that can't be written is found out
-        # now, and not after a tenth of the training.
+        # Nothing was kept yet: the run is a new one.
         if not self.path.is_file():
-            self.write({})
             return False
 
         # Tensors and numbers only: a file with code in it is refused. So is one of something else.

@@ -141,16 +141,14 @@ def notebook(
     # there first.
     device = choose_device()
     on_gpu = device.type != "cpu"
-    d_model, heads, n_layers, seq_len, batch_size = (
-        # On a CPU, what can be trained in a minute or two.
-        (256, 8, 6, 128, 32) if on_gpu else (128, 4, 4, 64, 12)
+    d_model, heads, n_layers, seq_len, batch_size, dropout_prob = (
+        # On a CPU, what can be trained in a minute or two. Dropout is for the larger model: its
+        # 2,000 steps take as many characters as eight times the text has, and the 1,000 of the
+        # small one not even as many as the text.
+        (256, 8, 6, 128, 32, 0.1) if on_gpu else (128, 4, 4, 64, 12, 0.0)
     )
     tokenizer, training, validation = prepare(text, seq_len)
-    # Dropout is for the larger model: its 2,000 steps take as many characters as eight times the
-    # text has, and the 1,000 of the small one not even as many as the text.
-    dropout_prob = 0.1 if on_gpu else 0.0
     torch.manual_seed(seed)
-    # Four times the width inside the feed-forward networks.
     model = AutoregressiveTransformer(
         len(tokenizer), d_model, heads, n_layers, 4 * d_model, seq_len, dropout_prob
     ).to(device)
