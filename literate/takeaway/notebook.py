@@ -25,6 +25,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
+from textwrap import fill
 from urllib.parse import unquote
 
 from literate.page.templates import TEMPLATES
@@ -82,6 +83,8 @@ FIRST = """if "set_up_notebook" not in globals():
         "first run the cells above: in Colab, “Run before” in the menu Runtime; "
         "in Jupyter, “Run All Above Selected Cell” in the menu Run"
     )"""
+# A kernel that was restarted can't say it.
+AFTER_A_RESTART = "A cell needs those above it: run them first, and again after a restart."
 # The ids of headings that fold what comes from other pages.
 FOLDED = "builds-on"
 FOLDED_TOO = "rest-builds-on"
@@ -168,6 +171,7 @@ def script(
             "## What the rest builds on\n\nIts code is folded below. Its notes are on these pages:"
         )
         cells += page.other_pages(plan.after, about, FOLDED_TOO)
+    end = len(cells)
     cells += page.body(plan.entry, plan.body)
     # As on the page, results and exercises come after the code.
     cells += page.text_cells(sections)
@@ -176,6 +180,7 @@ def script(
     if plan.before and not cells[start].source.startswith("## "):
         cells.insert(start, text_cell("## On this page"))
     made = made_in(cells[set_up:])
+    cells[end:] = after_others(cells[end:], made)
     cells.insert(set_up, _set_up(packages, plan, made))
     return notebook_cells.script(cells, addresses.told, plan.on_gpu)
 
@@ -375,8 +380,7 @@ class _Page:
         ways += [f"[{name}]({address})" for name, address in others.items()]
         if ways:
             parts.append(" · ".join(ways))
-        if taken:
-            parts.append(taken)
+        parts.append(f"{taken} {AFTER_A_RESTART}".strip())
         file = self.addresses.of_file(source.path)
         path = f"`{path_of(self.module, source)}`"
         parts.append(f"Made from {f'[{path}]({file})' if file else path}.")
@@ -582,24 +586,60 @@ def made_in(cells: Iterable[Cell]) -> dict[str, str]:
     The names that a later cell looks up, by the heading of the section that makes them first. What
     stands above all headings is imports. The heading of a method is none of a section.
     """
-    section = "Set-up, and the cell below it"
     made: dict[str, str] = {}
     asked: set[str] = set()
-    for cell in cells:
+    for cell, section in _in_sections(cells, "Set-up, and the cell below it"):
         if cell.cell_type == "markdown":
-            headings = re.findall(r"(?m)^##+ (.+)(?<!`\))$", cell.source)
-            section = headings[0].replace("`", "") if headings else section
             continue
-        statements = ast.parse(cell.source).body
-        names = {use.name for statement in statements for use in uses(statement)}
-        asked.update(names.intersection(made))
-        for name in bindings(statements):
+        asked.update(_looked_up(cell).intersection(made))
+        for name in bindings(ast.parse(cell.source).body):
             made.setdefault(name, section)
     found: dict[str, list[str]] = {}
     for name, section in made.items():
         if name in asked:
             found.setdefault(section, []).append(name)
     return {section: " ".join(names) for section, names in found.items()}
+
+
+def after_others(cells: Sequence[Cell], made: Mapping[str, str]) -> Iterator[Cell]:
+    r"""
+    ## Which sections a cell comes after
+
+    Its first line names them. A kernel that was restarted knows nothing, not even how to tell that.
+    """
+    inside = dict.fromkeys(section for _, section in _in_sections(cells, ""))
+    for cell, section in _in_sections(cells, ""):
+        needed = [
+            f"“{other}”"
+            for other in inside
+            if other != section and _looked_up(cell).intersection(made.get(other, "").split())
+        ]
+        if needed:
+            *others, last = needed
+            said = f"After {', '.join(others)} and {last}." if others else f"After {last}."
+            lines = fill(said, 98, initial_indent="# ", subsequent_indent="# ")
+            cell.source = f"{lines}\n{cell.source}"
+        yield cell
+
+
+def _in_sections(cells: Iterable[Cell], section: str) -> Iterator[tuple[Cell, str]]:
+    r"""
+    Each cell, with the heading that it stands under.
+    """
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            headings = re.findall(r"(?m)^##+ (.+)(?<!`\))$", cell.source)
+            section = headings[0].replace("`", "") if headings else section
+        yield cell, section
+
+
+def _looked_up(cell: Cell) -> set[str]:
+    r"""
+    The names that the code of a cell looks up.
+    """
+    if cell.cell_type == "markdown":
+        return set()
+    return {use.name for statement in ast.parse(cell.source).body for use in uses(statement)}
 
 
 def _set_up(packages: Mapping[str, str], plan: Plan, made: Mapping[str, str]) -> Cell:

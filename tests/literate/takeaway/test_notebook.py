@@ -33,7 +33,7 @@ from literate.takeaway.addresses import Addresses, of_site
 from literate.takeaway.exercises import judge_runs
 from literate.takeaway.folded_answers import CHOOSE, MORE, unfolded
 from literate.takeaway.looks import helper
-from literate.takeaway.notebook import PLAIN, build, file_name, script
+from literate.takeaway.notebook import AFTER_A_RESTART, PLAIN, build, file_name, script
 from literate.takeaway.notebook_cells import has_notebook, text_cell
 from literate.takeaway.notebooks import build_all, stale, with_scripts, write
 from literate.takeaway.rasters import Rasters
@@ -188,10 +188,35 @@ def test_a_page_that_uses_no_other_has_no_such_headings_and_each_cell_its_id() -
     again = "    # Again.\n    print(1)\n"
     notebook = notebook_of({PATH: f"{HEAD}def notebook():\n{again}{again}"})
     assert [cell.source for cell in notebook.cells if cell.cell_type == "markdown"] == [
-        *("# A page\n\nS.\n\nMade from `pkg/training/page.py`.", "Again.", "Again.")
+        f"# A page\n\nS.\n\n{AFTER_A_RESTART}\n\nMade from `pkg/training/page.py`.",
+        *("Again.", "Again."),
     ]
     assert "colab" not in notebook.metadata
     assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
+
+
+def test_a_cell_says_which_sections_it_comes_after() -> None:
+    page = f'''{HEAD}
+def notebook(steps: int = 2):
+    r"""
+    ## Try it
+    """
+    # ### The text
+    text = "a"
+    # ### The model
+    model = steps * text
+    # ### Training
+    print(model, steps)
+    # ### No names
+    print(1)
+'''
+    code = [one.source for one in notebook_of({PATH: page}).cells if one.cell_type == "code"]
+    assert [source.split("\n")[0] for source in code[2:]] == [
+        'text = "a"',
+        "# After “Try it” and “The text”.",
+        "# After “Try it” and “The model”.",
+        "print(1)",
+    ]
 
 
 def test_below_the_other_pages_stands_one_heading() -> None:
