@@ -29,7 +29,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from literate.python.references import Target
-from literate.python.statements import Module, module_at, take_apart
+from literate.python.statements import (
+    Module,
+    imported_in_branches,
+    module_at,
+    take_apart,
+)
 from literate.reading.source import Definition, Source, nodes
 
 _NAME = re.compile(r"@?(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)(?P<call>\(\))?")
@@ -154,7 +159,9 @@ class Meanings:
         meant: set[str | None] = {one.means for one in imports}
         if not meant and name not in module.defined:
             meant = self._handed_on(module, name, steps)
-        return meant.pop() if len(meant) == 1 and name not in module.defined else None
+        if name in module.defined:
+            return source.once(imported_in_branches).get(name)
+        return meant.pop() if len(meant) == 1 else None
 
     def _handed_on(self, module: Module, name: str, steps: int) -> set[str | None]:
         r"""

@@ -11,12 +11,17 @@ that happens to have the name of a class is no reference to it.
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from literate.python.scopes import bindings, bound_by_import, origin_of
-from literate.python.statements import by_module, package_of, take_apart
+from literate.python.scopes import bindings, bound_by_import, imports_in, origin_of
+from literate.python.statements import (
+    by_module,
+    imported_in_branches,
+    package_of,
+    take_apart,
+)
 from literate.reading.import_folders import module_name
 from literate.reading.on_demand import OnDemand
 from literate.reading.source import Source, nodes
@@ -169,8 +174,9 @@ def _known(source: Source, modules: Mapping[str, Source]) -> dict[str, Target]:
         for definition in source.definitions
         if not definition.depth
     }
+    own = set(imports_in(source.tree.body))
     for statement, alias, target in _from_imports(source, modules):
-        if statement in source.tree.body:
+        if statement in own:
             known[bound_by_import(alias)] = target
     return {name: target for name, target in known.items() if count[name] == 1}
 
@@ -232,11 +238,37 @@ def _defined(name: str, modules: Mapping[str, Source], steps: int = 0) -> Target
             return source.path, inside
         module = source.once(take_apart)
         meant = {one.means for one in module.imports.get(first, ())}
-        if len(meant) != 1 or first in module.defined or steps == MOST_STEPS:
+        if first in module.defined:
+            meant = {source.once(imported_in_branches).get(first, "")} - {""}
+        elif not meant and not first.startswith("_"):
+            return _starred(source, parts[end:], modules, steps)
+        if len(meant) != 1 or steps == MOST_STEPS:
             return None
         other = ".".join([*meant, *parts[end + 1 :]])
         return _defined(other, modules, steps + 1) if other != name else None
     return None
+
+
+def _starred(
+    source: Source, parts: Sequence[str], modules: Mapping[str, Source], steps: int
+) -> Target | None:
+    r"""
+    The same in the modules of which a module imports all names, if one of them alone has it. Nobody
+    knows what one has that isn't read.
+    """
+    stars = {one.module for one in source.once(take_apart).imports.get("*", ())}
+    if steps == MOST_STEPS or any(star not in modules for star in stars):
+        return None
+    given = [star for star in sorted(stars) if _has(modules[star], parts[0], modules, steps + 1)]
+    if len(given) != 1:
+        return None
+    return _defined(".".join([*given, *parts]), modules, steps + 1)
+
+
+def _has(source: Source, name: str, modules: Mapping[str, Source], steps: int) -> bool:
+    module = source.once(take_apart)
+    is_own = name in module.imports or name in module.defined
+    return is_own or _starred(source, [name], modules, steps) is not None
 
 
 def _methods(source: Source) -> list[tuple[int, int, str, Target]]:

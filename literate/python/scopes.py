@@ -120,6 +120,15 @@ def _own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             yield from _own(ast.iter_child_nodes(node))
 
 
+def imports_in(statements: Iterable[ast.AST]) -> Iterator[ast.Import | ast.ImportFrom]:
+    r"""
+    ## The imports of statements, and of the branches in them
+
+    Not those in functions and classes.
+    """
+    yield from (node for node in _own(statements) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def bound_by_import(alias: ast.alias) -> str:
     r"""
     ## The name that an import binds

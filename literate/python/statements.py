@@ -14,13 +14,22 @@ level. What else happens is a problem for everybody who wants a piece of the mod
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from literate.problems import Problem
-from literate.python.scopes import Function, Use, bindings, bound_by_import, origin_of, uses
+from literate.python.scopes import (
+    Function,
+    Use,
+    bindings,
+    bound_by_import,
+    imports_in,
+    origin_of,
+    uses,
+)
 from literate.reading.import_folders import module_name
 from literate.reading.source import Source
 
@@ -251,6 +260,24 @@ def _imports(statement: ast.stmt, source: Source) -> Iterator[Import]:
             bound = bound_by_import(alias)
             given = bound if bound != alias.name else ""
             yield Import(place, alias.name, given, line=statement.lineno)
+
+
+def imported_in_branches(source: Source) -> Mapping[str, str]:
+    r"""
+    ## The full names of what is imported in some branch
+
+    By the names of the module. Each stands for one thing, wherever it is bound at all.
+    """
+    count = Counter(bindings(source.tree.body))
+    found: dict[str, list[str]] = {}
+    for node in imports_in(source.tree.body):
+        for one in _imports(node, source):
+            found.setdefault(one.binds, []).append(one.means)
+    return {
+        name: means[0]
+        for name, means in found.items()
+        if len(set(means)) == 1 and len(means) == count[name]
+    }
 
 
 def _is_type_checking(test: ast.expr) -> bool:

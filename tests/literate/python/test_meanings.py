@@ -139,6 +139,8 @@ STARRED = {
     "pkg/deep.py": "__all__ = ['listed']\ndef listed(): pass\ndef other(): pass\n",
     "pkg/foreign.py": "from numpy import *\nfrom pkg.cards import *\n",
     "pkg/round.py": "from pkg.round import *\n",
+    "pkg/system.py": "if windows:\n    from .cards import Hand\nelse:\n    twice = limit = None\n"
+    "    from .cards import twice\n",
 }
 
 
@@ -166,6 +168,9 @@ def test_all_names_of_a_module_can_be_imported() -> None:
     assert found("pkg.Hand", "pkg.deep") == found("Hand", "pkg") == (CARDS, "Hand")
     assert found("Hand", "pkg.deep") == (CARDS, "Hand")
     assert found("pkg.listed", "pkg") == ("pkg/deep.py", "listed")
+    # What is imported in a branch, and in none is anything else.
+    assert found("pkg.system.Hand", "pkg") == (CARDS, "Hand")
+    assert found("pkg.system.twice", "pkg") is None
     # What isn't handed on, what two have, one of them perhaps as no definition, and a round.
     for name in ("other", "_inner", "twice", "limit", "nothing"):
         assert found(f"pkg.{name}", "pkg") is None

@@ -7,6 +7,16 @@ from literate.python.statements import by_module
 from literate.reading.source import parse
 
 OTHER = "class Layer:\n    pass\n\n\ndef norm(x):\n    return x\n\n\nSIZE = 3\n"
+# What a package hands on, and what nobody can tell.
+HANDED = """from pkg.b import norm as scaled
+from .sub.c import *
+if some:
+    from .b import Layer
+try:
+    from .b import norm
+except ImportError:
+    norm = None
+"""
 
 
 def found(text: str) -> list[str]:
@@ -16,7 +26,7 @@ def found(text: str) -> list[str]:
         parse(OTHER, "pkg/b.py"),
         parse("def deep(): pass\n", "pkg/sub/c.py"),
         parse("x = 1\n", "pkg/sub/__init__.py"),
-        parse("from pkg.b import norm as scaled\n", "pkg/__init__.py"),
+        parse(HANDED, "pkg/__init__.py"),
     ]
     lines = text.split("\n")
     listed = references(sources[0], by_module(sources))
@@ -55,6 +65,15 @@ def found(text: str) -> list[str]:
         ),
         ("from . import scaled as n\n\n\nx = n\n", ["1:14 b norm", "4:4 b norm"]),
         ("import pkg.b\n\n\ndef f(pkg):\n    return pkg.b.norm, g().pkg.b.norm\n", []),
+        # So does what a package imports in a branch alone, or with all names of a module.
+        (
+            "from . import Layer, deep, norm\n\n\nclass A(Layer): pass\n",
+            ["1:14 b Layer", "1:21 sub/c deep", "4:8 b Layer"],
+        ),
+        (
+            "if some:\n    from .b import norm\n\nx = norm\n",
+            ["2:19 b norm", "4:4 b norm"],
+        ),
         # Methods of `self` lead to the class that they stand in.
         (
             "class A:\n    def f(self):\n        return self.g() + self.h + self.f\n\n"
