@@ -38,9 +38,11 @@ _WASM = [
     "-Wl,--export=__stack_pointer",
     "-Wl,--strip-all",
 ]
-# With less, gcc computes number by number what the page's compiler does four at a time.
-_NATIVE = ["-O3", "-fno-math-errno", "-shared", "-fPIC", "-fvisibility=hidden"]
-_SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g"]
+# Without the second, gcc computes number by number what the page's compiler does four at a time.
+# `-O3` would take five times as long to build.
+_NATIVE = ["-O1", "-ftree-vectorize", "-fno-math-errno", "-shared", "-fPIC", "-fvisibility=hidden"]
+# What is optimised takes ten times as long to build, and touches no more memory.
+_SANITIZED = ["-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g"]
 
 
 class NoCompiler(Exception):
