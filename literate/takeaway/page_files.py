@@ -8,7 +8,9 @@ A page offers the file of each of its definitions, of itself, its notebook and h
 are made when the page is.
 """
 
+import os
 import posixpath
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -30,7 +32,7 @@ from literate.takeaway.notebook import build, file_name
 from literate.takeaway.notebook_cells import has_notebook
 from literate.takeaway.rasters import Rasters
 from literate.takeaway.repository import address, notebooks_branch
-from literate.takeaway.snippet import DISTRIBUTIONS, snippets
+from literate.takeaway.snippet import snippets
 
 
 class PageFiles:
@@ -72,9 +74,8 @@ class PageFiles:
         ### What it takes from the project beside the sources
         """
         cited = project(self.settings.root)
-        known = sorted(DISTRIBUTIONS().items())
         addresses = replace(self.addresses, page=None)
-        return self.url, self.installed, self.licence, addresses, cited, known
+        return self.url, self.installed, self.licence, addresses, cited, packages_here()
 
     def of(self, source: Source) -> tuple[Takeaways, list[Problem]]:
         r"""
@@ -143,3 +144,15 @@ class PageFiles:
                 )
                 place = f"snippets/{inside}/{name}" if name else f"snippets/{inside}"
                 yield name, File(f"{place}.py", noted), File(f"{place}.bare.py", bare)
+
+
+def packages_here() -> list[str]:
+    r"""
+    ## The packages that are installed
+
+    By the folders that say so, with their versions. What each of them has to import takes half a
+    second to read, and only a page that is written needs it.
+    """
+    folders = [path for path in sys.path if os.path.isdir(path)]
+    names = [name for path in folders for name in os.listdir(path)]
+    return sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))
