@@ -150,11 +150,12 @@ def test_what_a_note_gets_wrong_is_named(note: str, line: int, words: str) -> No
 
 
 def test_a_formula_that_cannot_be_set_is_shown_as_it_was_written() -> None:
-    text = 'r"""\n# A\n\nBefore ${a}}$ after.\n"""\nx = 1\n# Two, as in "$$", open none.\n'
+    text = 'r"""\n# A\n\nBefore ${a}}$ after.\n"""\nx = 1\n# As in "$$".\n'
+    text += "y = 1\n# Drawn: #$$ |\nz = 1\n# Or $$$.\n"
     made = written(parse(text, "a.py"))
     assert ["can't be set" in one.sentence for one in made.problems] == [True]
     shown = rendered(made.markdown).texts(".//section//p")
-    assert shown == ["Before ${a}}$ after.", 'Two, as in "$$", open none.']
+    assert shown == ["Before ${a}}$ after.", 'As in "$$".', "Drawn: #$$ |", "Or $$$."]
 
 
 def test_of_a_formula_with_a_command_that_nobody_knows_the_rest_is_set() -> None:

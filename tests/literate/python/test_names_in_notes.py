@@ -113,6 +113,7 @@ def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> Non
         ("def g(heads):", ("Args:", "    headz: how many", "    d_ff: wide"), ["headz", "d_ff"]),
         ("def g(heads):", ("Parameters", "----------", "headz : int", "    How."), ["headz"]),
         ("def g(heads):", (":param headz: how many",), ["headz"]),
+        ("def h(x):\n    x.wide = 1\ndef g(heads):", (":param wide: how",), ["wide"]),
         # Keys that the line above announces, and what is no more.
         (
             "def g(heads):",
@@ -159,6 +160,9 @@ def test_a_class_may_have_attributes_from_elsewhere() -> None:
     )
     said = [one for one in found("", CODE + text) if "the list" in one]
     assert said == ["pages/mha.py:24: the list names `d_ff`, which `G` does not have."]
+    # Without a class from another file, those that its own file gives to an object.
+    alone = [one for one in found("", CODE + text.replace("(Other)", "")) if "the list" in one]
+    assert [one.split("`")[1] for one in alone] == ["d_model", "d_ff"]
 
 
 @pytest.mark.parametrize(

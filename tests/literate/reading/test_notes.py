@@ -72,6 +72,13 @@ AB = [("code", "a"), ("code", "b")]
             "a\n\n\\begin{align}\nx &= y \\label{e}\\\\\n\\end{align}.",
             [("display", "\\begin{align*}\nx &= y \\\\.\n\\end{align*}")],
         ),
+        *(
+            (
+                f"a\n\n\\begin{{{name}}}\nx\n\\end{{{name}}}",
+                [("display", f"\\begin{{{name}*}}\nx\n\\end{{{name}*}}")],
+            )
+            for name in ("eqnarray", "flalign", "multline")
+        ),
         ("see \\begin{align} x \\end{align}", []),
         ("$$\nx", []),
         # A block keeps what stands before it: the marks of a list or of a quotation.
