@@ -160,8 +160,10 @@ def test_a_class_may_have_attributes_from_elsewhere() -> None:
     )
     said = [one for one in found("", CODE + text) if "the list" in one]
     assert said == ["pages/mha.py:24: the list names `d_ff`, which `G` does not have."]
-    # Without a class from another file, those that its own file gives to an object.
-    alone = [one for one in found("", CODE + text.replace("(Other)", "")) if "the list" in one]
+    # Without a class from another file, those that its own file gives to an object, and not those
+    # of another class.
+    text = text.replace("(Other)", "") + "\n\nclass H:\n    def f(self): self.d_ff = 1\n"
+    alone = [one for one in found("", CODE + text) if "the list" in one]
     assert [one.split("`")[1] for one in alone] == ["d_model", "d_ff"]
 
 
