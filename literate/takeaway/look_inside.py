@@ -125,7 +125,9 @@ def look_inside(
         for number, square in enumerate(squares, 1):
             which = f", {number} of {len(squares)}" if len(squares) > 1 else ""
             text = "\n".join([title + which, *textwrap.wrap(statement, 42)])
-            pictures.append((text, square, (letters or {}).get(names[0])))
+            # Among too many squares for words, colours are still there.
+            meant = (letters or {}).get(names[0]) if max(square.shape) <= 14 else None
+            pictures.append((text, square, meant))
 
     columns = min(4, len(pictures))
     rows = math.ceil(len(pictures) / columns)

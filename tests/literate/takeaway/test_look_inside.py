@@ -105,3 +105,16 @@ def test_pictures_have_titles_names_and_numbers(
         ["0.0", "6.0", "9.0"],
     ]
     assert capsys.readouterr().out == "rest, result[1]: [], 17.88    rest = scores.sum()\n"
+
+
+@pytest.mark.parametrize(("length", "letters", "coloured"), [(14, 14, False), (15, 0, True)])
+def test_where_words_have_no_room_there_are_colours(
+    monkeypatch: pytest.MonkeyPatch, length: int, letters: int, coloured: bool
+) -> None:
+    monkeypatch.setattr(plt, "show", lambda: None)
+    doubled = lambda x: 2 * x  # noqa: E731
+    look_inside(doubled, lambda: doubled(torch.arange(length)), letters={"x": "a" * length})
+    axes = plt.gcf().axes[0]
+    plt.close()
+    assert len(axes.texts) == letters
+    assert bool(axes.images[0].get_array().any()) is coloured
