@@ -51,6 +51,7 @@ from literate.reading.import_folders import import_folders
 from literate.reading.labels import UNDEFINED, UNLABELLED, undefined, unlabelled
 from literate.reading.on_demand import OnDemand
 from literate.reading.python_files import IDLE, idle, placed, python_files
+from literate.reading.rst_documents import ENDING, in_markdown
 from literate.reading.source import Source, read, unread
 from literate.results import files
 from literate.results.fingerprints import fingerprint
@@ -549,10 +550,11 @@ def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]
         written = document(path, links)
         text = (root / path).read_text(encoding="utf-8")
         found = [*written.problems]
-        if site.settings.strict:
+        if site.settings.strict and not path.endswith(ENDING):
             found += names_in_notes.problems_of_document(path, text, names)
         sorted_problems = tuple(sorted(found))
-        yield replace(written, problems=sorted_problems, twin=twin.of_document(path, text, links))
+        in_words = twin.of_document(path, in_markdown(path, text), links)
+        yield replace(written, problems=sorted_problems, twin=in_words)
 
 
 def with_pictures(site: Site, made: Sequence[Page]) -> list[Page]:

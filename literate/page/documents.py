@@ -10,6 +10,7 @@ follow, lead to the pages of the site, and that the page has a title and a descr
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
@@ -23,6 +24,7 @@ from literate.page.templates import stated
 from literate.problems import LiterateError, Problem
 from literate.reading.front_matter import introduction
 from literate.reading.notes import Note, Span
+from literate.reading.rst_documents import ENDING, as_document
 
 
 def document(path: str, links: Links) -> Page:
@@ -32,22 +34,28 @@ def document(path: str, links: Links) -> Page:
     Front matter can give it a title and a description. Without, the title is its heading of the
     first level, and the description the first sentence under that heading.
 
-    As in a note, a link that leads to nothing on the site is a problem.
+    As in a note, a link that leads to nothing on the site is a problem. What is
+    [written for Sphinx](../reading/rst_documents.py) becomes Markdown first.
     """
     text = _read(links.root / path, path)
     problems: list[Problem] = []
-    matter, first = _front_matter(text, path, problems)
-    lines = text.split("\n")[first:]
+    is_markdown = not path.endswith(ENDING)
+    matter, first = _front_matter(text, path, problems) if is_markdown else ({}, 0)
+    made = [] if is_markdown else as_document(text)
+    lines = text.split("\n")[first:] if is_markdown else [line.text for line in made]
     title, summary = introduction(lines)
     title, summary = str(matter.get("title", title)), str(matter.get("description", summary))
     if not title:
-        sentence = "the document has no title; begin it with a heading of the first level, `# …`."
+        heading = "heading of the first level, `# …`" if is_markdown else "title, with a line below"
+        sentence = f"the document has no title; begin it with a {heading}."
         problems.append(Problem(path, 1, sentence, "documents have no title"))
     elif not summary:
         sentence = "the document has no description; write a paragraph under its first heading."
         problems.append(Problem(path, 1, sentence, "documents have no description"))
     note = Note("comment", first + 1, tuple(lines))
     body = "".join(_written(note, path, links, problems))
+    if made:
+        problems = [replace(one, line=made[one.line - 1].at + 1) for one in problems]
     # What else stood in the front matter stays.
     others = {key: value for key, value in matter.items() if key not in ("title", "description")}
     head = f"title: {stated(title)}\ndescription: {stated(summary)}\n"
@@ -107,5 +115,8 @@ def _linked(span: Span, path: str, links: Links, problems: list[Problem]) -> str
     def report(line: int, sentence: str, kind: str) -> None:
         problems.append(Problem(path, line, sentence, kind))
 
-    replaced = resolved(span, path, links, report)
+    replaced = [*resolved(span, path, links, report)]
+    if path.endswith(ENDING):
+        # Sphinx knows no tags.
+        replaced = [(before.replace("<", "&lt;"), *others) for before, *others in replaced]
     return "".join(before + target for before, target, _ in replaced)

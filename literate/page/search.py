@@ -34,6 +34,7 @@ from literate.reading import front_matter
 from literate.reading.notes import Note
 from literate.reading.plain import plain, seen
 from literate.reading.rows import Row, rows
+from literate.reading.rst_documents import in_markdown
 from literate.reading.source import Source
 from literate.results.records import Result, leaves, machine
 
@@ -211,7 +212,8 @@ def index(
     """
     pages = list(of_sources.items())
     for path, uri in sorted(documents.items(), key=lambda item: item[1]):
-        pages.append((uri, known(of_document(path.read_text(encoding="utf-8"), path.stem))))
+        text = in_markdown(path.name, path.read_text(encoding="utf-8"))
+        pages.append((uri, known(of_document(text, path.stem))))
     pages += [(uri, known(of_result(result))) for uri, result in results.items()]
     listed = [
         [title, f"{folder(uri)}/".removeprefix("/"), aside.get(uri, 0), entries]

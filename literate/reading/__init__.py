@@ -14,6 +14,7 @@ summary: A Python file becomes lines, rows and notes; conventions are checked.
   pages.
 * [pieces](pieces.py), [titles](titles.py): a note taken apart, and the heading of what it
   documents.
+* [rst_documents](rst_documents.py): a README for Sphinx becomes a hand-written page.
 * [rules](rules.py): the conventions of a page that can be checked without running it.
 * [count](count.py): how long a page is, and how much of it is explained.
 """

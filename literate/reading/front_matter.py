@@ -31,6 +31,9 @@ SCHEMA = Path(__file__).with_suffix(".json")
 # The layout of a page that begins a site, and shows no code.
 FRONT = "front"
 
+# Pictures, each perhaps in a link.
+_BADGES = re.compile(r"(?:\[?!\[[^\[\]]*\]\([^()]*\)(?:\]\([^()]*\))?\s*)+")
+
 
 @dataclass(frozen=True)
 class FrontMatter:
@@ -134,13 +137,14 @@ def introduction(lines: Sequence[str]) -> tuple[str, str]:
     ## How a text introduces itself
 
     The first heading of the first level, and the first sentence of the paragraph after it. Both
-    are empty where there is no such heading.
+    are empty where there is no such heading. A paragraph of nothing but pictures says nothing.
     """
     blocks = Note("docstring", 1, tuple(lines)).parsed.blocks
     heading = next((block for block in blocks if block.level == 1), None)
     if heading is None:
         return "", ""
-    below = next((block for block in blocks if block.first >= heading.last), None)
+    following = (block for block in blocks if block.first >= heading.last)
+    below = next((block for block in following if not _BADGES.fullmatch(block.text)), None)
     # HTML has no sentence.
     is_text = below is not None and below.kind == "paragraph" and not below.text.startswith("<")
     paragraph = seen(below.words) if below and is_text else ""

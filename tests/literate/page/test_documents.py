@@ -2,6 +2,7 @@ r"""Hand-written documents: where their links lead, what the pages say of themse
 
 from pathlib import Path
 
+import markdown
 import pytest
 import yaml
 
@@ -10,6 +11,7 @@ from literate.page.links import Links
 from literate.page.page import Page
 from literate.reading.source import parse
 from tests.literate.projects import write
+from tests.literate.shown import Shown
 
 
 def written(folder: Path, text: str, path: str = "NEWS.md") -> Page:
@@ -51,6 +53,11 @@ def test_a_link_leads_to_the_page(tmp_path: Path, path: str, link: str, expected
         ("---\ntitle: A\n---\n# News\n\nWhat is new.\n", "A", "What is new."),
         ("---\ndescription: B\n---\n# News\n\n- What\n", "News", "B"),
         ("---\ntitle: A\ndescription: B\n---\nText.\n", "A", "B"),
+        (
+            "# News\n\n[![a](https://b.c)](https://d.e)\n![](https://f.g)\n\nWhat is new.\n",
+            "News",
+            "What is new.",
+        ),
         ("\ufeff# News\r\n\r\nWhat is new.\r\n", "News", "What is new."),
     ],
 )
@@ -81,6 +88,52 @@ def test_what_is_wrong_is_named_with_its_line(
 ) -> None:
     (problem,) = map(str, written(tmp_path, text).problems)
     assert problem.startswith(f"NEWS.md:{line}: ") and words in problem
+
+
+README = """\
+|ci| |docs|
+
+.. |ci| image:: https://a.b/ci.svg
+    :target: https://a.b/
+    :alt: CI
+.. |docs| image:: https://a.b/docs.svg
+
+The package
+===========
+
+It makes <tags> of `texts
+<https://a.b/c>`_. See `one <pkg/t/mah.py>`_.
+
+.. image:: https://a.b/picture.png
+   :width: 20
+
+Install
+-------
+
+So::
+
+    pip install it
+"""
+
+
+def test_a_readme_for_sphinx_is_a_page(tmp_path: Path) -> None:
+    write(tmp_path, {"README.rst": README, "LICENSE": ""})
+    links = Links({}, {}, tmp_path, "docs", {"README.rst": "index.md"})
+    page = document("README.rst", links)
+    assert (page.title, page.summary) == ("The package", "It makes <tags> of texts.")
+    (problem,) = page.problems
+    assert problem.line == 12 and "`pkg/t/mah.py`" in problem.sentence
+    body = page.markdown.split("---\n", 2)[2]
+    shown = Shown(markdown.markdown(body, extensions=["fenced_code"]))
+    assert shown.texts(".//h1") == ["The package"] and shown.texts(".//h2") == ["Install"]
+    assert shown.values("src") == [
+        f"https://a.b/{name}" for name in ("ci.svg", "docs.svg", "picture.png")
+    ]
+    assert "makes <tags> of texts." in " ".join(shown.text(".//p").split())
+    assert shown.texts(".//pre") == ["pip install it\n"]
+    # Where it has no title, it is told in its own language.
+    write(tmp_path, {"README.rst": "Text.\n"})
+    assert "a title, with a line below" in document("README.rst", links).problems[0].sentence
 
 
 def test_what_a_document_says_is_escaped_and_the_rest_of_its_front_matter_stays(

@@ -302,6 +302,9 @@ BRACKETS = "https://a.example/Foo_(bar)"
         ("*https://a.b/c*, x", "*[https://a.b/c](https://a.b/c)*, x"),
         ("https://a.b/c_?! (so)", "[https://a.b/c](https://a.b/c)_?! (so)"),
         ("https://a.b/c(d", "[https://a.b/c](https://a.b/c)(d"),
+        # The end of the line inside of a link goes where a blank is.
+        ("See `c\n<https://a.b>`_.", "See \n[c](https://a.b)."),
+        ("See `c\n<https://a.b>`_ x", "See [c](https://a.b)\n x"),
         ("* x\n\n    https://a.b", "* x\n\n    [https://a.b](https://a.b)"),
         ('!!! note "N"\n\n    https://a.b', '!!! note "N"\n\n    [https://a.b](https://a.b)'),
     ],
