@@ -224,12 +224,14 @@ def guide(pages: Sequence[Page], links: Links) -> str:
         group = posixpath.dirname(page.uri) or "Site"
         said = f": {page.summary}" if page.summary else ""
         groups.setdefault(group, []).append(f"- [{page.title}]({place(page.uri)}){said}")
-    parts = [
-        f"# {home.title}",
-        f"> {home.summary}",
-        "Each page is an annotated module: notes, code, measured shapes. A number in a note links "
-        "to the run that recorded it; the pages below “results” have all values of these runs.",
-    ]
+    what = "Each page is an annotated module: notes and code."
+    if links.results:
+        what = (
+            "Each page is an annotated module: notes, code, measured shapes. A number in a note "
+            "links to the run that recorded it; the pages below “results” have all values of these "
+            "runs."
+        )
+    parts = [f"# {home.title}", *([f"> {home.summary}"] if home.summary else []), what]
     for name, entries in groups.items():
         parts += [f"## {name}", "\n".join(entries)]
     about = "every definition that can be copied, with the address of a file that runs by itself"
