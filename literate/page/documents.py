@@ -115,8 +115,7 @@ def _linked(span: Span, path: str, links: Links, problems: list[Problem]) -> str
     def report(line: int, sentence: str, kind: str) -> None:
         problems.append(Problem(path, line, sentence, kind))
 
-    replaced = [*resolved(span, path, links, report)]
-    if path.endswith(ENDING):
-        # Sphinx knows no tags.
-        replaced = [(before.replace("<", "&lt;"), *others) for before, *others in replaced]
-    return "".join(before + target for before, target, _ in replaced)
+    # Sphinx knows no tags.
+    mark = "&lt;" if path.endswith(ENDING) else "<"
+    replaced = resolved(span, path, links, report)
+    return "".join(before.replace("<", mark) + target for before, target, _ in replaced)
