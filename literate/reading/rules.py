@@ -66,7 +66,9 @@ def _not_raw(source: Source) -> Iterator[Problem]:
         if docstring.raw or docstring.shown != docstring.text:
             continue
         if "\\" in docstring.text:
-            sentence = 'the docstring has a backslash and is not raw; begin it with `r"""`.'
+            below = docstring.text.count("\n", 0, docstring.text.index("\\"))
+            where = f" in line {docstring.first + below}" if below else ""
+            sentence = f'the docstring has a backslash{where} and is not raw; begin it with `r"""`.'
             misread = _MISREAD.search(docstring.text)
             if misread:
                 sentence += f" Python takes `{misread[1]}` for one character."

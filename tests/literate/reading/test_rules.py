@@ -21,7 +21,8 @@ TITLE = "a heading of the first level"
         ],
         # Without a backslash there is no difference.
         (f'{PAGE}def f():\n    """theta."""\n', 0, ""),
-        (PAGE[1:].replace("Hello", r"\theta"), 1, RAW),
+        # Further down it is hard to see.
+        (PAGE[1:].replace("Hello", r"\theta"), 1, RAW.replace("backslash", "backslash in line 8")),
         (PAGE + 'def f():\n    r"""\n    # F\n    """\n', 14, TITLE),
         # A title in the place of front matter is the one.
         ('"""\n# A page\n\nHello.\n"""\n', 0, ""),
