@@ -153,8 +153,9 @@ def as_markdown(texts: Sequence[str], is_module: bool = False, style: str = "") 
         written = [at for at, text in enumerate(texts) if text.strip()][1:]
         has_sections = style in ("", "numpy") and _has_sections_of_numpy(lines)
         has_no_title = has_sections or not (is_module or _MARKDOWN.search("\n".join(texts)))
-        # Below a title stands what it is the title of.
-        last = len(texts) if not written else written[-1]
+        # Below a title stands what it is the title of, unless its author is still at it.
+        filled = [text for text in texts if text.strip()]
+        last = written[-1] if written and not _REMARK.match(filled[0]) else -1
         remarks = {
             at
             for at in written
