@@ -42,9 +42,8 @@ def resolved(
             shown = links.resolve(path, target.text) if number is None else number.html
         except UnknownTarget as error:
             line = span.line_of(target.start)
-            is_missing = target.is_image and target.opening > 0 and target.after is not None
             report(line, str(error), "pictures are not there" if target.is_image else "")
-            if is_missing:
+            if target.is_image and target.opening > 0 and target.after is not None:
                 words = text[target.opening + 1 : target.closing]
                 said = f" ({target.text})" if words.strip() else target.text
                 before = text[position : target.opening - 1] + words
