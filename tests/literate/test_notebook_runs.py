@@ -312,6 +312,22 @@ def test_a_cell_that_comes_too_early_says_what_to_run_first(
     assert [error.partition(": ")[2] for error in errors(done)] == [said]
 
 
+def test_a_kernel_says_that_another_notebook_ran_in_it(execute: Run) -> None:
+    one, other = (
+        nbformat.read(ROOT / f"notebooks/transformers/{name}.ipynb", as_version=4)
+        for name in ("mha", "rotary")
+    )
+    set_up, others = (
+        next(cell for cell in each.cells if cell.source.startswith("#@title Set-up"))
+        for each in (one, other)
+    )
+    again = new_code_cell(set_up.source)
+    one.cells = [set_up, again, others]
+    done = execute(nbformat.writes(one), {})
+    said = ["Another notebook ran in this kernel" in printed(cell) for cell in done.cells[1:]]
+    assert said == [False, False, True]
+
+
 def test_a_kernel_judges_the_line_of_a_reader(execute: Run) -> None:
     # It finds the source of a function that was defined in a cell.
     text = (ROOT / "notebooks/training/data.ipynb").read_text(encoding="utf-8")
