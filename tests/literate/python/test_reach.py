@@ -9,7 +9,7 @@ from unittest.mock import ANY
 
 import pytest
 
-from literate.python.reach import EFFECTS, GUARD, Ours, Reach, differing, reach, unseen
+from literate.python.reach import EFFECTS, GUARD, Ours, Prints, Reach, differing, reach, unseen
 
 FILES = {
     "pkg/__init__.py": "from pkg.inner import shown as offered\n",
@@ -240,6 +240,25 @@ def test_a_definition_in_another_file_is_the_same(project: Measured) -> None:
         ("pkg/far.py", "def starred", "def make(x):\n    return x\n\n\ndef starred"),
     )
     assert differing(project()[1], moved[1]) == []
+
+
+TWINS = {"a.py": {"f": "1"}, "b.py": {"f": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ({"a.py": {"f": "1"}}, {"b.py": {"f": "1"}}, []),
+        ({"a.py": {"f": "1"}}, {"b.py": {"f": "2"}}, ["a.py:f", "b.py:f"]),
+        ({"a.py": {"f": "1"}}, {"a.py": {"f": "1", "g": "2"}}, ["a.py:g"]),
+        ({"a.py": {"f": "1", "g": "2"}}, {"a.py": {"f": "1"}}, ["a.py:g"]),
+        # One of two that have the name, and what an import does: who was it?
+        (TWINS, {"c.py": {"f": "1"}}, ["a.py:f", "b.py:f", "c.py:f"]),
+        ({"a.py": {EFFECTS: "1"}}, {"b.py": {EFFECTS: "1"}}, ["a.py:import", "b.py:import"]),
+    ],
+)
+def test_what_differs(before: Prints, after: Prints, changed: list[str]) -> None:
+    assert sorted(differing(before, after)) == changed
 
 
 MOVED = "from pkg.base import Base as Parent\nfrom pkg.far import make"
