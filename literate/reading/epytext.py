@@ -76,8 +76,6 @@ def _set(mark: str, inside: str) -> str | None:
         return _ARROWS.get(inside) or html5.get(f"{inside};")
     if mark == "G" and not _GRAPH.fullmatch(inside):
         return None
-    if mark == "G" and not _GRAPH.fullmatch(inside):
-        return None
     if mark in "CG":
         return _literal(_without_marks(inside))
     if mark in "LU":
