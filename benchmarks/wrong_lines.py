@@ -54,8 +54,6 @@ MODULES = {
     "causal-certificate": "causal_certificate",
     "defaultplusplus": "defaultplusplus.diagnosis",
 }
-# This one looks at a training, so it finds nothing before one.
-AFTER_TRAINING = "defaultplusplus"
 LIMIT = 60.0
 
 NAMED, SUSPECTED, FOUND, MISSED = "named", "suspected", "found", "–"
