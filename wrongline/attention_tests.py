@@ -10,9 +10,10 @@ check_attention(MyAttention(24, 3), heads=3, d_model=24)
 
 **In:** a causal self-attention. **Out:** nothing, if nothing wrong is found; else an
 `AssertionError` that names the mistake, or two at once. A mistake that isn't among the known ones
-passes if no property shows it. With other weights than the four matrices, only properties are
-tested: a wrong scale passes then. It passes the attention of nanoGPT and of PyTorch. It is for you
-if your loss looks *too* good, or not good enough: with a wrong view the printed loss is
+is a warning if no property shows it, since another result can be meant. With other weights than the
+four matrices, only properties are tested: a wrong scale passes then. It passes the attention of
+nanoGPT and of PyTorch. It is for you if your loss looks *too* good, or not good enough: with a
+wrong view the printed loss is
 [1.199](../results/mistakes.json#tables.mistakes.ViewForSplit.printed), and the model writes
 gibberish.
 
@@ -33,6 +34,7 @@ first. The [tests](properties.py) and the [comparison](suspects.py) have pages o
 have tests of a [whole model](model_tests.py).
 """
 
+import warnings
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
@@ -228,9 +230,13 @@ def check_attention(attention: nn.Module, heads: int, d_model: int, **options: A
     r"""
     ## Check your attention
 
-    The arguments are those of [find_mistakes](attention_tests.py#find_mistakes).
+    The arguments are those of [find_mistakes](attention_tests.py#find_mistakes). Another result
+    than the formula's is a warning: it may be meant, or be a mistake that nobody knows.
     """
-    complain(find_mistakes(attention, heads, d_model, **options))
+    found = find_mistakes(attention, heads, d_model, **options)
+    complain(found)
+    if said := found.unusual.get("comparison"):
+        warnings.warn(f"unusual: {said}", stacklevel=2)
 
 
 def example(heads: int = 2, d_k: int = 5) -> dict[str, str]:

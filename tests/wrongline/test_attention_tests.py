@@ -135,6 +135,18 @@ def test_linear_attention_is_of_another_kind_and_its_properties_hold() -> None:
     check_attention(linear, 3, 15, call=at_the_seam, weights=None)
 
 
+def test_another_result_than_the_formulas_is_a_warning() -> None:
+    attention = nn.MultiheadAttention(D_MODEL, HEADS, bias=False, batch_first=True)
+    hidden = torch.ones(7, 7, dtype=torch.bool).triu(1)
+
+    def call(attention: nn.Module, x: Tensor) -> Tensor:
+        n, smaller = x.shape[1], (D_MODEL // HEADS) ** -0.5
+        return attention(smaller * x, x, x, attn_mask=hidden[:n, :n], need_weights=False)[0]
+
+    with pytest.warns(UserWarning, match="^unusual: the scores are divided by the width"):
+        check_attention(attention, HEADS, D_MODEL, call=call, only=["comparison"])
+
+
 def test_a_tuple_and_a_failing_call_are_told_in_a_sentence() -> None:
     class Pair(RightAttention):
         def forward(self, x: Tensor) -> tuple[Tensor, None]:
