@@ -72,6 +72,17 @@ def others(failed: str, tried: Attempt, said: set[str]) -> Iterator[Attempt]:
                 yield replace(tried, **{part: values | changed})
         return
 
+    # A width of something else has been taken for one that heads divide.
+    if re.search(r"divisib|must divide|% \w*\.?(n_|num_)?heads? ==", failed):
+        wide = {one for one in SIZES.values() if type(one) is int and one > SIZES["d_model"]}
+        changed = {
+            name: SIZES["d_model"]
+            for name, value in tried.arguments.items()
+            if type(value) is int and value in wide and name not in said
+        }
+        if changed:
+            yield replace(tried, arguments=tried.arguments | changed)
+
     # Groups of a normalisation divide the channels.
     groups = re.search(r"num_channels \((\d+)\) must be divisible by num_groups \((\d+)\)", failed)
     groups = groups or re.search(r"number of channels .*? (\d+).*?num_groups=(\d+)", failed)

@@ -23,13 +23,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from wrongline.cache_names import by_each_name
 from wrongline.comparison import NEAR, off
 from wrongline.made_caches import NoCacheError
 from wrongline.model_tests import SHORT
 from wrongline.read_parts import (
     Counts,
     LaterCallError,
-    by_each_name,
     told_positions,
     ways_to_read,
 )

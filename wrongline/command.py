@@ -31,7 +31,6 @@ import ast
 import importlib
 import importlib.util
 import inspect
-import re
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
@@ -44,6 +43,7 @@ from torch import Tensor, nn
 
 from wrongline.attention_tests import find_mistakes
 from wrongline.calling import logits_of, own_lengths
+from wrongline.classes_of_files import classes_of, inside_a_package
 from wrongline.configurations import Config, missing_in
 from wrongline.definitions import run_definitions, trains
 from wrongline.functions import MATRICES, ROLES, OfFunction, left_over, roles_of, tries_of
@@ -53,7 +53,7 @@ from wrongline.language_model import find_in_language_model
 from wrongline.making import sees_past
 from wrongline.model_tests import SEES
 from wrongline.pasted_models import best_way, is_model
-from wrongline.pasted_text import line_of, shown
+from wrongline.pasted_text import line_of, lines_about, shown
 from wrongline.properties import nothing_from_the_future
 from wrongline.sizes import SIZES
 from wrongline.special_sizes import special_sizes
@@ -74,52 +74,6 @@ STATUSES = (
     "run; with --strict, 3 if something wasn't tried. What couldn't be guessed, such as `read` or "
     "`masked`, is an argument of check_language_model and check_attention, in Python."
 )
-
-# What a function is called that makes a model.
-MAKES = r"^(make|build|create|get|init|new|load)_?\w*(model|net|network|gpt|lm|transformer)\w*$"
-
-
-def inside_a_package(path: Path) -> tuple[Path, str]:
-    r"""
-    ## The folder and the name by which a file is imported
-
-    A file of a package may import its neighbours by the package's name.
-    """
-    folder = path.resolve().parent
-    names = [path.stem]
-    # Each folder with that file belongs to the package.
-    while (folder / "__init__.py").exists():
-        names.insert(0, folder.name)
-        folder = folder.parent
-    return folder, ".".join(names)
-
-
-def classes_of(name: str) -> str:
-    r"""
-    ## Which classes a file has
-
-    As the end of a sentence, for somebody who has named none, or one that can't be tested. The last
-    one is often the model. Functions that make one are listed, too.
-    """
-    place, _, chosen = name.rpartition(":")
-    path = Path(place or chosen)
-    try:
-        body = ast.parse(path.read_text(encoding="utf-8")).body
-    # It isn't a file of Python's.
-    except (OSError, SyntaxError, ValueError):
-        return ""
-    # What inherits from nothing is no module, and what makes nothing is no model.
-    names = [
-        one.name
-        for one in body
-        if isinstance(one, ast.ClassDef)
-        and one.bases
-        or isinstance(one, ast.FunctionDef)
-        and (re.search(MAKES, one.name) or "attention" in one.name.lower())
-    ]
-    others = [one for one in names if one != chosen]
-    has = f"{path.name} also has" if chosen in names else "it has"
-    return f"; {has} {', '.join(others)}" if others else ""
 
 
 def load(name: str, definitions: bool = False) -> Makes:
@@ -152,6 +106,8 @@ def load(name: str, definitions: bool = False) -> Makes:
         if "." in full:
             importlib.import_module(full.rpartition(".")[0])
         text = path.read_text("utf-8")
+        # A mistake in it is told with its name.
+        ast.parse(text, str(path))
         if definitions or trains(text):
             left_out = run_definitions(text, str(path), vars(module))
             if wanted in left_out:
@@ -259,7 +215,7 @@ def texts_for(model: nn.Module) -> Tensor:
     return torch.randint(3, SIZES["n_vocab"], (3, 12))
 
 
-def examine(one: Any, width: int, heads: int, text: str, **options: Any) -> Findings:
+def examine(one: Any, width: int, heads: int, text: str = "", **options: Any) -> Findings:
     r"""
     ## Test it
 
@@ -323,18 +279,19 @@ def shown_by_line(found: Findings, kind: Makes) -> str:
     r"""
     ## The table, with likely lines
 
-    Where a mistake is likely to be mended. Other classes of the file have lines that look alike.
+    Where a mistake is likely to be mended: in the class, or in what it mentions. Other classes of
+    the file have lines that look alike.
     """
-    lines, first = inspect.getsourcelines(kind)
-    file = Path(inspect.getfile(kind)).name
+    path = Path(inspect.getfile(kind))
+    about = lines_about(kind.__name__, path.read_text(encoding="utf-8"))
     rows = found.table.splitlines()
     for name, sentence in found.items():
-        line = line_of(sentence, "".join(lines))
+        line = line_of(sentence, about)
         if line:
             at = next(
                 i for i, row in enumerate(rows) if row.startswith("* ") and f": {name}: " in row
             )
-            rows[at] += f" ({file}, line {first + line - 1}?)"
+            rows[at] += f" ({path.name}, line {line}?)"
     return "\n".join(rows)
 
 

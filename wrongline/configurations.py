@@ -160,6 +160,9 @@ def with_sizes(made: Any) -> Any:
     return made
 
 
+# No text of characters needs more.
+LARGEST = 1000
+
 # What says that all sizes are those of a published model.
 PRESET = r"^(model_type|model_name|preset|variant|arch)$"
 
@@ -247,7 +250,16 @@ def config_of(makes: Callable[..., Any], name: str, text: str) -> Any:
             annotation = inspect.signature(maker(makes)).parameters[name].annotation
             said = [*getattr(made, "__dict__", {})] if annotation in (kind, kind.__name__) else []
             found |= read_from(made, [*read, *said])
+    # A vocabulary by another name is as small as by the usual one.
+    found |= {one: SIZES["n_vocab"] for one, value in found.items() if is_large(one, value)}
     return Config(**found)
+
+
+def is_large(name: str, value: Any) -> bool:
+    r"""
+    ## Is it a published model's vocabulary?
+    """
+    return type(value) is int and value > LARGEST and "vocab" in name.lower()
 
 
 def read_from(made: Any, names: list[str]) -> dict[str, Any]:

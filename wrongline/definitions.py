@@ -162,6 +162,24 @@ def names_of(node: ast.stmt) -> list[str]:
     return [one.id for one in stored if isinstance(one.ctx, ast.Store)]
 
 
+def run_one(node: ast.stmt, file: str, names: dict[str, Any], flags: int) -> None:
+    r"""
+    ## Run one of them
+
+    Its annotations may name what isn't here, and nobody needs them.
+    """
+
+    def run(flags: int) -> None:
+        exec(compile(ast.Module([node], []), file, "exec", flags), names)
+
+    try:
+        run(flags)
+    except (NameError, TypeError):
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            raise
+        run(flags | __future__.annotations.compiler_flag)
+
+
 def run_definitions(
     text: str,
     file: str,
@@ -205,7 +223,7 @@ def run_definitions(
             guess_sizes(node, names)
             continue
         try:
-            exec(compile(ast.Module([node], []), file, "exec", flags), names)
+            run_one(node, file, names, flags)
         # It needs what was left out, or fails by itself.
         except Exception as error:
             why = LeftOut(f"line {node.lineno}: {type(error).__name__}: {error}")

@@ -18,7 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wrongline.calling import HOLDERS, is_needed
+from wrongline.calling import HOLDERS, called_with, find_logits, is_needed
+from wrongline.comparison import NEAR, off
 from wrongline.sizes import meaning
 from wrongline.verdicts import SaidError
 
@@ -46,6 +47,19 @@ def marks(value: Any, depth: int = 0) -> Any:
     if held is None or depth > 4:
         return value if isinstance(value, int | float | str | None) else id(value)
     return {key: marks(one, depth + 1) for key, one in held.items()}
+
+
+def refuse_unread(
+    cache: dict[str, Any], given: dict, result: Any, model: nn.Module, part: Tensor
+) -> None:
+    r"""
+    ## Refuse a cache that no call reads
+
+    Without it the same comes out.
+    """
+    others = {name: one for name, one in given.items() if name not in cache}
+    if off(find_logits(called_with(model, part, **others)), find_logits(result)) < NEAR:
+        raise NoCacheError(f"`{next(iter(cache))}` changes nothing")
 
 
 def new_dictionary(model: nn.Module, parts: list) -> dict:

@@ -30,7 +30,7 @@ from wrongline.pasted_models import (
     model_ways,
     texts,
 )
-from wrongline.pasted_text import COPIED
+from wrongline.pasted_text import COPIED, in_words
 from wrongline.pictures import shape_of, takes_pictures
 from wrongline.properties import gradient
 from wrongline.run_pasted import run_text
@@ -115,24 +115,27 @@ def call_it(
     Or why it can't be called.
     """
     # What runs on vectors is an attention. (One may have a table of positions.) Of the rest, what
-    # has a table reads tokens.
+    # has a table reads tokens, and so does what runs on them: a table may be a bare parameter.
     heads = sizes_in(module, tried.constants, tried.arguments)["heads"]
     heads = 1 if getattr(module, "heads", "") == "no heads" else heads
     fill(module, answers, tried.width)
     way, refused = best_way(module, answers, tried.width)
-    if way is None and is_model(module):
+    if way is None:
         every = model_ways(module.forward, answers)
-        way, refused = best_of(module, every, texts(), badness)
+        way, why = best_of(module, every, texts(), badness)
+        refused = why if is_model(module) else refused
     if way is not None:
         return Made(module, way, heads, tried.width), None
 
-    # Of what reads neither, the first convolution or patch reads pictures.
+    # Of what reads neither, the first convolution or patch reads pictures. (It may have a table of
+    # positions.)
     shape = shape_of({**tried.constants, **tried.arguments})
-    error = None if is_model(module) else takes_pictures(module, shape)
-    if not is_model(module) and error is None:
+    error = takes_pictures(module, shape)
+    if error is None:
         return Made(module, None, heads, tried.width, shape), None
     # What has a convolution over two axes was meant for them.
-    if error is not None and any(one.dim() == 4 for one in module.parameters()):
+    wants_four = refused is not None and "expected 4" in refused.sentence
+    if wants_four or any(one.dim() == 4 for one in module.parameters()):
         refused = refused_by(error)
     return None, refused
 
@@ -170,21 +173,23 @@ def made_of(
         likely: list[Made] = []
         try:
             for module in make(text, kind, tried):
-                made, why = call_it(module, answers, tried)
+                made, refusal = call_it(module, answers, tried)
                 # Of a function, the layout in which the past matters.
                 if made:
                     likely += [made]
                     if sees_past(made.module, made.way, made.width):
                         return made, tried
                     continue
-                assert why is not None
-                refused = further(refused, why)
+                assert refusal is not None
+                refused = further(refused, refusal)
                 has_no_weights = not [*module.parameters()]
-                waiting += [one for one in others(why.sentence, tried, said) if one not in waiting]
+                why = refusal.sentence
+                waiting += [one for one in others(why, tried, said) if one not in waiting]
         # It can't be made with these.
         except Exception as error:
             first_error = first_error or error
-            waiting += [one for one in others(str(error), tried, said) if one not in waiting]
+            why = in_words(error)
+            waiting += [one for one in others(why, tried, said) if one not in waiting]
         if likely:
             return likely[0], tried
     if refused is None:

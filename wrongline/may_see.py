@@ -31,7 +31,7 @@ SEES_ALL = (
 )
 SEES_PAST = (
     r"Causal|GPT|Gpt|Decoder|AutoReg|Autoreg|LanguageModel|CausalLM|LMHead|Llama|LLaMA|Mistral|Qwen"
-    r"|Gemma|PaLM|Bigram|Masked(?!LM|Auto)|Mamba|Retention|NextToken"
+    r"|Gemma|PaLM|Bigram|Masked(?!LM|Auto)|Mamba|Retention|RetNet|RWKV|NextToken"
 )
 
 # What makes a causal mask, or says that there is one.

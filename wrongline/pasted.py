@@ -20,6 +20,7 @@ With a mask that is never used, the printed loss is
 [0.044](../results/mistakes.json#tables.mistakes.MaskUnused.printed), which looks wonderful.
 """
 
+import ast
 import re
 from collections.abc import Iterator
 from types import FunctionType
@@ -46,6 +47,7 @@ from wrongline.pasted_text import (
     classes_in,
     failed_line,
     in_words,
+    lines_about,
     shown,
     value_of,
 )
@@ -143,13 +145,13 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
         names |= constants
 
         # What is imported from this site isn't what somebody else has under that name.
-        from_here = imported_from_here(text, names, within)
+        notes = [*imported_from_here(text, names, within), *classes_left_out(text, left_out)]
 
         # All of it is told, so that it can be corrected.
         # (The page has a field for each.)
         guess, why = may_see(text, chosen)
         sees = answers.get("sees", guess)
-        assumed: dict[str, Any] = {"classes": classes, "class": chosen, "imported": from_here}
+        assumed: dict[str, Any] = {"classes": classes, "class": chosen, "notes": notes}
         assumed["arguments"] = {name: shown(value) for name, value in arguments.items()}
         assumed["constants"] = {name: shown(value) for name, value in constants.items()}
         assumed["constants"] |= {name: "" for name in asked if name not in constants}
@@ -198,9 +200,10 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"assumed": assumed}
 
         # The text itself is needed once more, for its lines.
+        about = lines_about(chosen, text)
         for found, compared in findings(made, read, sees if leaks else PAST):
             # Without a comparison, “all tests pass” says less.
-            yield told(found, compared, text)
+            yield told(found, compared, about)
     except Failed as error:
         yield {"failed": str(error), "line": error.line, "others": others}
     except Exception as error:
@@ -236,7 +239,24 @@ def refusal(error: Exception, text: str, chosen: str, left_out: dict[str, LeftOu
 OURS = "labml_nn"
 
 
-def imported_from_here(text: str, names: dict[str, Any], within: set[str]) -> str:
+def classes_left_out(text: str, left_out: dict[str, LeftOut]) -> list[str]:
+    r"""
+    ## Classes that couldn't be defined
+
+    A sentence with the first reason, if there are any. One of them may be the one that is meant.
+    """
+    classes = [one.name for one in ast.parse(text).body if isinstance(one, ast.ClassDef)]
+    lost = [one for one in classes if one in left_out]
+    # The reason is most often a line above them.
+    why = next((one for one in left_out.values() if one.line), None)
+    if not lost or why is None:
+        return []
+    named = ", ".join(f"`{one}`" for one in lost)
+    left = "it can't be tested" if len(lost) == 1 else "they can't be tested"
+    return [f"{named}: {left}, because of {why}"]
+
+
+def imported_from_here(text: str, names: dict[str, Any], within: set[str]) -> list[str]:
     r"""
     ## What comes from this site
 
@@ -250,12 +270,12 @@ def imported_from_here(text: str, names: dict[str, Any], within: set[str]) -> st
     }
     found = [name for name, one in origins.items() if str(one).partition(".")[0] == OURS]
     if not found:
-        return ""
+        return []
     named = " and ".join(f"`{one}`" for one in found)
-    return (
-        f"{named} {'comes' if len(found) == 1 else 'come'} from this site's {OURS}: if you mean "
-        "another one, paste its code above"
-    )
+    comes = "comes" if len(found) == 1 else "come"
+    return [
+        f"{named} {comes} from this site's {OURS}: if you mean another one, paste its code above"
+    ]
 
 
 def when_it_leaks(made: Made, text: str, why: str) -> tuple[str, str]:

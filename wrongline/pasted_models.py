@@ -28,12 +28,15 @@ import torch
 from torch import Tensor, nn
 
 from wrongline.calling import BEGINNING, TARGETS, shaped
+from wrongline.in_place import borrowed
 from wrongline.model_tests import MODEL_TESTS
+from wrongline.places import place_of
 from wrongline.properties import (
     nothing_from_the_future,
     same_twice,
     sequences_apart,
 )
+from wrongline.read_parts import Read, ways_to_read
 from wrongline.sizes import SIZES
 from wrongline.verdicts import RIGHT, SaidError
 from wrongline.ways_to_call import OTHER_LENGTH, Refused, Way, best_of, ways
@@ -93,6 +96,8 @@ def scores_in(result: Any, tokens: Tensor | None = None) -> Tensor:
 
     # The sentence is what the page shows.
     shapes = [list(one.shape) if isinstance(one, Tensor) else type(one).__name__ for one in parts]
+    if shapes == [[]]:
+        raise SaidError("it gives one number, as a loss is: `forward` must give the scores, too")
     given = ", ".join(str(one) for one in shapes) or "nothing"
     raise SaidError(f"no result has three axes for batch, positions and tokens: it gives {given}")
 
@@ -254,8 +259,10 @@ def reader(
     name = cache or (held[0] if held else "")
 
     # Which mask a part gets that begins in the middle, only its author knows.
-    if name not in held or way.mask != "none":
+    if way.mask != "none" or cache and name not in held:
         return "", None
+    if name not in held:
+        return in_other_ways(module, way, x)
 
     def read(module: nn.Module, parts: list[Tensor]) -> Tensor:
         # Scores of all parts, and what is kept from one call to the next.
@@ -282,8 +289,43 @@ def reader(
     try:
         read(module.eval(), [*x.split([3, x.shape[1] - 3], dim=1)])
     except Exception:
-        return "", None
+        return ("", None) if cache else in_other_ways(module, way, x)
     return name, read
+
+
+def in_other_ways(
+    module: nn.Module, way: Way, x: Tensor
+) -> tuple[str, Callable[[nn.Module, list[Tensor]], Tensor] | None]:
+    r"""
+    ## Read in one of the other ways
+
+    The cache may be [filled by the call, or stay in the module](read_parts.py). The first way in
+    which it agrees is taken, or else the first that runs.
+    """
+    if way.layout != "batch first" or way.inputs > 1 or isinstance(way, ModelWay) and way.roles:
+        return "", None
+    parts = [part.contiguous() for part in x.split([3, x.shape[1] - 3], dim=1)]
+    found: tuple[str, Callable[[nn.Module, list[Tensor]], Tensor] | None] = ("", None)
+    with torch.no_grad(), borrowed(module):
+        whole = way(module.eval(), x)
+    for one in ways_to_read(module):
+
+        def read(module: nn.Module, parts: list[Tensor], one: Read = one) -> Tensor:
+            return torch.cat([scores_in(part) for part in one(module, parts)], dim=1)
+
+        try:
+            with torch.no_grad(), borrowed(module):
+                said = read(module.eval(), parts)
+        except Exception:
+            continue
+        if said.shape != whole.shape:
+            continue
+        # A cache that stays in the module has no argument.
+        name = next((each for each in getattr(one, "args", ()) if isinstance(each, str)), "")
+        if place_of(said, whole) is None:
+            return name, read
+        found = found if found[1] else (name, read)
+    return found
 
 
 class Counts(nn.Embedding):

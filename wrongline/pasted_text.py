@@ -53,7 +53,7 @@ PLACES = (
 
 
 # What reads tokens or pictures, and what is a part by its name.
-READS = r"Embedding\(|wte\b|Conv2d\(|patch|img|image"
+READS = r"Embed(ding)?\(|wte\b|Conv2d\(|patch|img|image"
 PART = r"(?i)attention|attn|embed|^head$|block|layer|norm|mlp|feed_?forward|wrapper|^ffn?$"
 
 
@@ -64,7 +64,9 @@ def is_whole(name: str, known: Definitions) -> bool:
     It is no part of another one, has parts, and reads tokens or pictures.
     """
     has_parts = any(isinstance(known.nodes[one], ast.ClassDef) for one in known.parts(name))
-    is_part = any(isinstance(known.nodes[one], ast.ClassDef) for one in known.wholes(name))
+    # What inherits from nothing is no module: it may train a model, or write with it.
+    above = (known.nodes[one] for one in known.wholes(name))
+    is_part = any(isinstance(one, ast.ClassDef) and one.bases for one in above)
     return (
         has_parts
         and not is_part
@@ -125,6 +127,40 @@ def unread_mask(text: str) -> tuple[str, int] | None:
             if "mask" in one.arg.lower() and one.arg not in read:
                 return one.arg, one.lineno
     return None
+
+
+# Methods that use a model, and make none.
+USES = r"^(generate|sample|beam_search|main|train|evaluate|test_?\w*|example)$"
+
+
+def lines_about(name: str, text: str) -> str:
+    r"""
+    ## The lines that a class is made of
+
+    Its own, and those of the definitions that it mentions. All others are empty, so that each keeps
+    its number; and so are notes, and methods that write with the model.
+    """
+    known = Definitions(text)
+    if name not in known.nodes:
+        return text
+    lines = text.split("\n")
+    kept = [""] * len(lines)
+
+    def take(node: ast.stmt, taken: list[str]) -> None:
+        for at in range(node.lineno - 1, node.end_lineno or node.lineno):
+            kept[at] = taken[at]
+
+    for one in {name, *known.parts(name)}:
+        take(known.nodes[one], lines)
+        for inner in ast.walk(known.nodes[one]):
+            is_use = isinstance(inner, ast.FunctionDef) and re.search(USES, inner.name)
+            is_note = isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant)
+            # Something must stand there, or it isn't Python.
+            if is_use or is_note:
+                assert isinstance(inner, ast.stmt)
+                take(inner, [""] * len(lines))
+                kept[inner.lineno - 1] = " " * inner.col_offset + "pass"
+    return "\n".join(kept)
 
 
 def line_of(sentence: str, text: str) -> int | None:

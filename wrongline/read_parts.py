@@ -44,6 +44,7 @@ from wrongline.made_caches import (
     marks,
     new_dictionary,
     new_list,
+    refuse_unread,
 )
 from wrongline.model_tests import other_tokens
 from wrongline.verdicts import told
@@ -52,8 +53,6 @@ from wrongline.whole import Whole
 # What a cache is called, as an argument and as a field of the result. (Release 5.24 of the library
 # says `cache` where it said `past_key_values` or `cache_params`, and still understands both.)
 CACHES = ("cache", "past_key_values", "past_key_value", "cache_params", "state")
-# One cache may go by the newer name and by the older ones at once.
-ONE_CACHE = CACHES[:3]
 
 # What other code calls it, the wish for one, the place of a part, and how a module is emptied.
 LIKE = r"past|cache|^kv|state|^mem|^hiddens?$|^hx$|^h_?0$"
@@ -162,18 +161,6 @@ def next_call(call: Callable[[], Any], number: int) -> Any:
         raise LaterCallError from error
 
 
-def changes_nothing(
-    cache: dict[str, Any], given: dict, result: Any, model: nn.Module, part: Tensor
-) -> bool:
-    r"""
-    ## Is a cache not read at all?
-
-    Without it the same comes out.
-    """
-    others = {name: one for name, one in given.items() if name not in cache}
-    return off(find_logits(called_with(model, part, **others)), find_logits(result)) < NEAR
-
-
 def returned(name: str, wishes: dict, place: Place, model: nn.Module, parts: list) -> list[Tensor]:
     r"""
     ## The cache comes back with the logits
@@ -187,61 +174,17 @@ def returned(name: str, wishes: dict, place: Place, model: nn.Module, parts: lis
         given = beside(model, part) | wishes | place(n_read, part) | cache
         result = next_call(partial(called_with, model, part, **given), number)
         # What takes any name may have no use for this one.
-        unnamed = number == 1 and not {*cache} & {*taken}
-        if unnamed and changes_nothing(cache, given, result, model, part):
-            raise NoCacheError(f"`{next(iter(cache))}` changes nothing")
+        if number == 1 and not {*cache} & {*taken}:
+            refuse_unread(cache, given, result, model, part)
         there, kept = cache_in(result, name)
         # A model without one would be told each part alone.
         if kept is None:
             raise NoCacheError(f"nothing comes back for `{name}`")
         # It goes by the name of an argument.
-        cache = {there if there in taken or name not in taken else name: kept}
-        if not next(iter(cache)):
-            cache = {name: kept}
+        cache = {(there if there in taken or name not in taken else name) or name: kept}
         said.append(find_logits(result))
         n_read += part.shape[1]
     return said
-
-
-def by_name(name: str, wishes: dict, place: Place, model: nn.Module, parts: list) -> list[Tensor]:
-    r"""
-    ## The cache comes back, and goes in by one of its names
-
-    It is taken from the field of that name, if there is one.
-    """
-    cache: dict[str, Any] = {}
-    said = []
-    n_read = 0
-    for number, part in enumerate(parts):
-        given = beside(model, part) | wishes | place(n_read, part)
-        result = next_call(partial(called_with, model, part, **given, **cache), number)
-        if number == 1 and changes_nothing(cache, given, result, model, part):
-            raise NoCacheError(f"`{name}` changes nothing")
-        kept = getattr(result, name, None)
-        cache = {name: cache_in(result, name)[1] if kept is None else kept}
-        said.append(find_logits(result))
-        n_read += part.shape[1]
-    return said
-
-
-def by_each_name(model: nn.Module, part: Tensor) -> Iterator[tuple[str, Read]]:
-    r"""
-    ## Ways to read by each name of a cache
-
-    If the model takes it by more names than one, or gives another one by another name. The one
-    may be right, and the other one not.
-    """
-    held, wishes, offset = likely_names(model)
-    taken = [name for name in ONE_CACHE if name in held]
-    with borrowed(model):
-        result = called_with(model, part, **beside(model, part), **wishes)
-    given = {name: getattr(result, name, None) for name in ONE_CACHE}
-    fields = [name for name, one in given.items() if one is not None]
-    several = len({id(given[name]) for name in fields}) > 1
-    place: Place = partial(first_place, offset) if offset else nowhere
-    if len(taken) > 1 or several:
-        for name in dict.fromkeys([*taken, *(fields if several else ())]):
-            yield name, partial(by_name, name, wishes, place)
 
 
 def filled(
@@ -396,9 +339,8 @@ def ways_to_read(model: nn.Module) -> Iterator[Read]:
     """
     held, wishes, offset = likely_names(model)
     # If it wants to know where a part begins, that is the likelier way.
-    places: list[Place] = []
-    if offset:
-        places = [partial(first_place, offset), partial(all_places, offset)]
+    kinds = (first_place, all_places) if offset else ()
+    places: list[Place] = [partial(one, offset) for one in kinds]
     for place in [*places, nowhere]:
         for name in held:
             yield partial(returned, name, wishes, place)

@@ -48,11 +48,14 @@ class Missing:
 
     def __getattr__(self, name: str) -> Any:
         r"""
-        A part of it is missing as well.
+        A part of it is missing as well, unless that file was pasted, too.
         """
         # Python itself asks for names with underscores, to see whether they are there.
         if name.startswith("__"):
             raise AttributeError(name)
+        pasted = vars(sys.modules.get("pasted", math)).get(name)
+        if getattr(pasted, "__module__", "") == "pasted":
+            return pasted
         return stand_in(f"{self.name}.{name}")
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
@@ -70,6 +73,14 @@ class Missing:
         In an annotation, such as “Float[Tensor, "b n d"]”.
         """
         return self
+
+    def __or__(self, other: Any) -> "Missing":
+        r"""
+        And as “Float[Tensor, "b n d"] | None”.
+        """
+        return self
+
+    __ror__ = __or__
 
     def __call__(self, *inputs: Any, **others: Any) -> Any:
         r"""
@@ -126,8 +137,35 @@ def embedding(rows: int, width: int, padding_idx: int | None = None, **others: A
     return nn.Embedding(rows, width, padding_idx)
 
 
+def einsum_by_words(pattern: str, *tensors: Tensor) -> Tensor:
+    r"""
+    ## An `einsum` whose axes are words
+    """
+    words = [*dict.fromkeys(re.findall(r"\w+", pattern))]
+    letters = {word: chr(ord("a") + at) for at, word in enumerate(words)}
+    short = re.sub(r"\w+", lambda word: letters[word[0]], pattern)
+    return torch.einsum(short, *tensors)
+
+
+# Activations by the names that configurations have for them.
+ACTIVATIONS = {
+    "gelu": nn.GELU(),
+    "gelu_new": nn.GELU("tanh"),
+    "gelu_pytorch_tanh": nn.GELU("tanh"),
+    "relu": nn.ReLU(),
+    "sigmoid": nn.Sigmoid(),
+    "silu": nn.SiLU(),
+    "swish": nn.SiLU(),
+    "tanh": nn.Tanh(),
+}
+
+
 # What stands for such parts, by the end of their names. With a single process, there is one.
 SPREAD = (
+    (r"fancy_einsum\.einsum$", einsum_by_words),
+    (r"ACT2FN$", ACTIVATIONS),
+    # What holds a result: its fields are read.
+    (r"Output(With\w+)?$", Config),
     (r"ParallelLinear$", linear),
     (r"ParallelEmbedding$", embedding),
     (r"get_(tensor_)?(model_parallel_)?world_size$", lambda *given, **named: 1),
@@ -255,7 +293,10 @@ def without_missing(text: str) -> tuple[ast.Module, dict[str, Any]]:
         # Each name of the line by itself.
         for one in node.names:
             # Two files one below the other: the second imports what the first defines.
-            if (one.asname or one.name) in defined and not is_a_library(node):
+            if one.name in defined and not is_a_library(node):
+                if one.asname and one.asname != one.name:
+                    other = ast.parse(f"{one.asname} = {one.name}").body[0]
+                    body.append(ast.copy_location(other, node))
                 continue
             # A copy keeps its line, so that errors are told at theirs.
             alone = copy.copy(node)

@@ -38,3 +38,14 @@ def test_a_width_is_that_of_an_argument_or_of_a_configuration() -> None:
     assert width_of({"heads": 3}, {"n_embd": 5}) == 5
     assert width_of({}) is None
     assert example() == [32]
+
+
+def test_a_width_that_heads_must_divide_is_that_of_the_test() -> None:
+    tried = Attempt({"hidden_dim": 32, "heads": 3})
+    for failed in (
+        "size must be divisible by heads",
+        "AssertionError in `assert d % self.heads == 0`",
+    ):
+        (one,) = others(failed, tried, set())
+        assert one.arguments == {"hidden_dim": 24, "heads": 3}
+    assert [*others("size must be divisible by heads", tried, {"hidden_dim"})] == []

@@ -416,3 +416,17 @@ def test_what_can_not_be_run_is_told_by_its_furthest_line_and_beside_the_others(
     assert main([f"{path}:Missing"]) == 2
     said = f"{path} has no Missing; it has my_attention, Core, Even\n"
     assert capsys.readouterr().err.endswith(said)
+
+
+def test_a_line_is_looked_for_in_what_a_class_mentions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "whole.py"
+    model = WRONG.replace(
+        "self.head(self.table(tokens))", "self.head(self.mix(self.table(tokens)))"
+    )
+    made = "self.mix = MyAttention(type('C', (), {'n_embd': n_embd, 'n_head': 2}))\n"
+    model = model.replace("self.head = nn", made + " " * 8 + "self.head = nn")
+    path.write_text(model + "\ndef other(x):\n    return x.softmax(-1)\n")
+    assert main([f"{path}:MyModel"]) == 1
+    assert "the model sees the future (whole.py, line 17?)\n" in capsys.readouterr().out

@@ -854,9 +854,9 @@ class Block(nn.Module):
 def test_what_is_imported_from_this_site_is_said_unless_it_stands_above() -> None:
     told = checked(IMPORTS)
     said = "`MultiHeadAttention` comes from this site's labml_nn: if you mean another one, "
-    assert told["assumed"]["imported"] == said + "paste its code above"
+    assert told["assumed"]["notes"] == [said + "paste its code above"]
     above = "class MultiHeadAttention(nn.Module):\n    pass\n"
-    assert checked(above + IMPORTS)["assumed"]["imported"] == ""
+    assert checked(above + IMPORTS)["assumed"]["notes"] == []
 
 
 def test_the_other_classes_are_told_after_a_failure() -> None:
@@ -882,3 +882,56 @@ def test_what_has_no_weights_is_tested_as_it_is_or_the_remedy_told() -> None:
     told = checked(MIXED.replace("is value", "is mask"))
     said = "AssertionError in `assert query is key and key is mask`. It has no weights of its own"
     assert said in told["failed"]
+
+
+def test_classes_that_can_not_be_defined_are_told() -> None:
+    lost = "class Lost(Gone):\n    pass\n\nclass Other(Lost):\n    pass\n"
+    (note,) = checked(MODEL + lost)["assumed"]["notes"]
+    said = "`Lost`, `Other`: they can't be tested, because of line 12: NameError: name 'Gone'"
+    assert note.startswith(said)
+
+
+# Its table is a bare parameter, what writes with it is no model, and both have lines that look
+# like an attention's.
+BARE = """
+class Embed(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.W_E = nn.Parameter(torch.randn(cfg.d_vocab, cfg.d_model))
+
+    def forward(self, tokens):
+        return self.W_E[tokens]
+
+class Transformer(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.embed, self.head = Embed(cfg), nn.Linear(cfg.d_model, cfg.d_vocab)
+
+    def forward(self, tokens):
+        x = self.embed(tokens)
+        scores = (x @ x.mT).masked_fill(torch.ones(len(x[0]), len(x[0])).triu(1).bool(), -1e9)
+        return self.head(scores.softmax(-1) @ x)
+
+    def generate(self, tokens):
+        return self(tokens)[:, -1].masked_fill(self.hidden, -1e9).softmax(-1)
+
+class Config:
+    d_vocab = 50257
+    d_model = 768
+
+class Sampler:
+    def __init__(self):
+        self.model = Transformer(Config())
+
+    def write(self, tokens):
+        return self.model(tokens)[:, -1].masked_fill(self.hidden, -1e9).softmax(-1)
+"""
+
+
+def test_a_model_whose_table_is_a_parameter_is_one_and_its_line_is_its_own() -> None:
+    told = checked(BARE)
+    assert told["assumed"]["class"] == "Transformer" and told["assumed"]["model"]
+    assert "d_vocab=19" in told["assumed"]["arguments"]["cfg"]
+    assert told["found"] == []
+    (one,) = checked(BARE.replace("triu(1)", "triu(2)"))["found"]
+    assert (one["test"], one["line"]) == ("model_prefix", 17)

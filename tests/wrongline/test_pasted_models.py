@@ -58,7 +58,7 @@ def test_the_scores_are_the_first_tensor_with_three_axes(result: Any) -> None:
 
 @pytest.mark.parametrize("result", [LOSS, (LOSS, CACHE), {"loss": LOSS}, None, SimpleNamespace()])
 def test_a_result_without_scores_says_so(result: Any) -> None:
-    with pytest.raises(ValueError, match="three axes"):
+    with pytest.raises(ValueError, match="three axes|one number"):
         scores_in(result)
 
 
@@ -231,3 +231,25 @@ def test_the_model_of_the_example_adds_up_rows() -> None:
     assert last.equal(scores[:, -1])
     torch.testing.assert_close(loss, -wanted.log_softmax(-1).gather(-1, targets[..., None]).mean())
     torch.testing.assert_close(model(tokens, targets, last)[1], wanted + last[:, None])
+
+
+class InAField(nn.Embedding):
+    r"""Its cache is in a field of the result; `kept` of it is what it gives."""
+
+    kept = 1.0
+
+    def forward(self, tokens: Tensor, past: Tensor | None = None) -> SimpleNamespace:
+        sums = super().forward(tokens).cumsum(1) + (0 if past is None else past)
+        return SimpleNamespace(logits=sums, past=self.kept * sums[:, -1:])
+
+
+def test_a_cache_is_read_in_all_ways_that_the_command_knows() -> None:
+    tokens, model = texts(), InAField(19, 19)
+    with torch.no_grad():
+        for kept in (1.0, 0.5):
+            model.kept = kept
+            name, read = reader(model, ModelWay(), tokens)
+            assert name == "past" and read is not None
+            said = read(model, [*tokens.split([2, 5], dim=1)])
+            assert torch.allclose(said, model(tokens).logits, atol=1e-5) == (kept == 1)
+    assert reader(model, ModelWay(), tokens, "none") == ("", None)

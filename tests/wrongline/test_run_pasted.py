@@ -102,3 +102,39 @@ def test_an_import_of_what_stands_above_is_left_out_unless_it_is_of_a_library() 
     # Above it, an import is replaced as in any file.
     names, _ = run_pasted("from math import sqrt\n" + text.partition("from")[0], {})
     assert names["sqrt"](4) == 0
+
+
+FILES = """
+class Linear(nn.Linear):
+    pass
+
+from layers import Linear as Mine, missing
+from names import *
+import layers as own
+import fancy_einsum
+from transformers.modeling_outputs import CausalLMOutputWithPast
+from transformers.activations import ACT2FN
+
+class Model(nn.Module):
+    def __init__(self, config: Unknown):
+        super().__init__()
+        self.layer, self.other = Mine(3, 3), own.Linear(3, 3)
+
+    def forward(self, x: Int[Tensor, "b n d"] | None) -> Unknown | None:
+        y = fancy_einsum.einsum("batch place wide, batch other wide -> batch place other", x, x)
+        return CausalLMOutputWithPast(loss=y, logits=ACT2FN["silu"](self.other(self.layer(x))))
+"""
+
+
+def test_files_one_below_the_other_find_each_other_and_no_type_is_needed() -> None:
+    for one in ("transformers.modeling_outputs", "transformers.activations"):
+        assert one in FILES
+    text = FILES.replace("from transformers.", "from transformers_that_is_not_here.")
+    names, left_out = run_pasted(text, {})
+    assert left_out == {}
+    model = names["Model"](None)
+    assert type(model.layer) is type(model.other) is names["Linear"]
+    x = torch.randn(2, 5, 3)
+    result = model(x)
+    assert result.loss.equal(x @ x.mT)
+    torch.testing.assert_close(result.logits, nn.functional.silu(model.other(model.layer(x))))

@@ -10,7 +10,8 @@ from torch.utils.checkpoint import checkpoint
 
 from tests.wrongline.others import N_VOCAB, WIDTH, Mixing, Small, texts
 from wrongline.cache_tests import cache_agrees
-from wrongline.command import classes_of, main
+from wrongline.classes_of_files import classes_of
+from wrongline.command import main
 from wrongline.guesses import guess_arguments
 from wrongline.language_model import find_in_language_model
 from wrongline.verdicts import NotTried
@@ -362,7 +363,7 @@ def test_how_to_say_a_configuration_is_said_and_works(
 
 
 def test_functions_that_make_a_model_are_listed(mappings: Path) -> None:
-    said = classes_of(mappings)
+    said = classes_of(f"{mappings}")
     assert "Switched, make_model, build_small_transformer" in said
     assert "helper" not in said
 

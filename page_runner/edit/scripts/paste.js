@@ -7,7 +7,7 @@
 // the `classes` to choose from, the `arguments`, those that are `unknown`, the `constants` of the text, the
 // `way` in which the code is called, whether it is a whole `model` or takes `pictures`, the argument of its
 // `cache`, whether it may `see` the past alone, everything, or nobody knows, `why`, whether it `leaks`, and
-// a sentence about what it has `imported` from this site;
+// `notes` about what comes from this site and what couldn't be defined;
 // then what it `found`, a list of sentences with their lines, what was `not_tried`, and whether it was
 // `compared` with the formula: "yes", "no" or "soon", and then more will be told; or why it `failed`, and
 // which `others` there are.
@@ -302,7 +302,7 @@ class Paste {
 
   // ## What was assumed, to be corrected
   #ask({ classes, class: chosen, arguments: given, unknown, constants, way, ...more }) {
-    const { model, cache = "", width, sees, why, leaks, pictures, imported } = more;
+    const { model, cache = "", width, sees, why, leaks, pictures, notes } = more;
     this.classes = classes;
     const rows = [];
     const row = (text, control) =>
@@ -359,7 +359,7 @@ class Paste {
       make("p", {
         textContent: `What was assumed of your code${model ? ", which is a whole model" : pictures ? ", which takes pictures" : ""}. Correct what is wrong:`,
       }),
-      ...(imported ? [make("p", { textContent: `${imported}.` })] : []),
+      ...notes.map((one) => make("p", { textContent: `${one}.` })),
       ...rows,
       this.sends,
     );
