@@ -41,10 +41,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from wrongline.attempts import Attempt, others
 from wrongline.attention_tests import find_mistakes
 from wrongline.calling import logits_of, own_lengths
 from wrongline.classes_of_files import classes_of, inside_a_package
-from wrongline.configurations import Config, missing_in
+from wrongline.configurations import Config, missing_in, unguessed
 from wrongline.definitions import run_definitions, trains
 from wrongline.functions import MATRICES, ROLES, OfFunction, left_over, roles_of, tries_of
 from wrongline.guesses import guess_arguments, share_heads, sizes_in
@@ -58,7 +59,7 @@ from wrongline.properties import nothing_from_the_future
 from wrongline.sizes import SIZES
 from wrongline.special_sizes import special_sizes
 from wrongline.tiny import tiny
-from wrongline.verdicts import ERROR, Findings, Verdict
+from wrongline.verdicts import ERROR, Findings, Verdict, told
 from wrongline.ways_to_call import Refused, further
 
 Makes = Callable[..., nn.Module]
@@ -179,20 +180,12 @@ def make(kind: Makes, arguments: str | None) -> tuple[nn.Module, dict[str, Any]]
                 missing = missing_in(error, config, text)
                 raise ValueError(unguessed(name, config, missing)) from error
         raise
-
-
-def unguessed(name: str, config: Config, missing: list[str]) -> str:
-    r"""
-    ## What to say about a configuration
-
-    All that was guessed of it, and the names that are missing.
-    """
-    said = [f"{key}={value!r}" for key, value in config.items()]
-    inner = ", ".join([*said, *(f"{one}=..." for one in missing)])
-    return (
-        f"nobody can guess `{missing[0]}` of `{name}`: say all of it, by "
-        f"--arguments 'dict({name}=Config({inner}))'"
-    )
+    # Another size is tried, if the error is about one.
+    except Exception as error:
+        for other in others(f"{type(error).__name__}: {error}", Attempt(given), {*said}):
+            print(f"with {', '.join(f'{n}={shown(v)}' for n, v in other.arguments.items())}")
+            return kind(**other.arguments), other.arguments
+        raise
 
 
 def texts_for(model: nn.Module) -> Tensor:
@@ -328,7 +321,7 @@ def why_not(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError):
         return f"{error}: install it, or type the command in the folder that has it"
     is_ours = isinstance(error, ValueError | AttributeError | ImportError | OSError)
-    return str(error) if is_ours else f"{type(error).__name__}: {error}"
+    return str(error) if is_ours else told(error)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -291,6 +291,20 @@ def missing_in(error: AttributeError, config: Config, text: str) -> list[str]:
     return list(dict.fromkeys([str(error.name), *lacks]))
 
 
+def unguessed(name: str, config: Config, missing: list[str]) -> str:
+    r"""
+    ## What to say about a configuration
+
+    All that was guessed of it, and the names that are missing.
+    """
+    said = [f"{key}={value!r}" for key, value in config.items()]
+    inner = ", ".join([*said, *(f"{one}=..." for one in missing)])
+    return (
+        f"nobody can guess `{missing[0]}` of `{name}`: say all of it, by "
+        f"--arguments 'dict({name}=Config({inner}))'"
+    )
+
+
 def holds(values: Any) -> dict[str, Any]:
     r"""
     ## What a configuration holds

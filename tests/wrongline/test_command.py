@@ -430,3 +430,19 @@ def test_a_line_is_looked_for_in_what_a_class_mentions(
     path.write_text(model + "\ndef other(x):\n    return x.softmax(-1)\n")
     assert main([f"{path}:MyModel"]) == 1
     assert "the model sees the future (whole.py, line 17?)\n" in capsys.readouterr().out
+
+
+def test_another_width_is_tried_where_heads_must_divide_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "wide.py"
+    checked = "self.heads = config\n        assert width % config == 0, 'heads must divide it'"
+    text = WRONG.replace("(self, config)", "(self, hidden_dim, heads)")
+    text = text.replace("self.heads = config.n_head", checked)
+    text = text.replace("config.n_embd", "hidden_dim").replace("config", "heads")
+    path.write_text(text.replace("width", "hidden_dim"))
+    assert main([f"{path}:MyAttention"]) == 1
+    assert "with hidden_dim=24, heads=3\n" in capsys.readouterr().out
+    # What was said stays, and the error has its line.
+    assert main([f"{path}:MyAttention", "--arguments=dict(hidden_dim=32)"]) == 2
+    assert "heads must divide it (wide.py, line 12: " in capsys.readouterr().err
