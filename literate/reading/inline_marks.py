@@ -116,7 +116,7 @@ def inline(text: str) -> str:
 
     def made(match: re.Match[str]) -> str:
         shown, ends = _spread(_inline(match), match)
-        return f"{ends}{shown}" if _ends_its_line(match) else f"{shown}{ends}"
+        return f"{ends}{shown}" if _moves_down(match) else f"{shown}{ends}"
 
     text = _APART.sub(
         lambda match: "" if match["twice"] is not None else f":{match['role']}:",
@@ -144,14 +144,17 @@ def _spread(shown: str, match: re.Match[str]) -> tuple[str, str]:
     return shown.replace(" ", "\n", left), "\n" * (left - blanks)
 
 
-def _ends_its_line(match: re.Match[str]) -> bool:
+def _moves_down(match: re.Match[str]) -> bool:
     r"""
-    Whether nothing stands behind a mark, and something before it. If it goes on in another line,
-    what is shown of it stands there, since an empty line would end the paragraph.
+    Whether what is shown of a mark that goes on in another line stands there. Where nothing is
+    behind the mark, an empty line would end the paragraph; and before a full stop, the end of the
+    line would be a blank.
     """
     before = match.string[: match.start()].rpartition("\n")[2]
     after = match.string[match.end() :].partition("\n")[0]
-    return bool(before.strip()) and not after.strip()
+    is_last = not after.strip()
+    is_joined = before[-1:].isspace() and not after[:1].isspace()
+    return bool(before.strip()) and (is_last or is_joined)
 
 
 def _read(text: str) -> str:
@@ -381,7 +384,7 @@ def names_meant(texts: Iterable[str]) -> tuple[tuple[int, str, str], ...]:
             is_full = match["role"] and (rest or _role_of(match) == "mod")
             if is_full and root in sys.stdlib_module_names:
                 name = f"{OF_PYTHON}{name}"
-            ends = len(_spread(shown, match)[1]) if _ends_its_line(match) else 0
+            ends = len(_spread(shown, match)[1]) if _moves_down(match) else 0
             at = text.count("\n", 0, match.start()) + ends
             found.setdefault((at, shown), set()).add(name)
     only = ((at, shown, names.pop()) for (at, shown), names in found.items() if len(names) == 1)
