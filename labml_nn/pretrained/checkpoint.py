@@ -115,8 +115,8 @@ def read_file(path: Path) -> dict[str, Tensor]:
         raise ValueError(f"the header of {path.name} is wrong: {error!r}") from None
 
     # Each begins where the one before it ends. So two names can't share bytes, and nothing can hide
-    # between two tensors. Of a name that comes twice, `json` keeps the second only. If the two have
-    # different places, that leaves a gap; if they have the same place, it isn't noticed.
+    # between two tensors. Of a name that comes twice, `json` keeps the second only. That leaves a
+    # gap where the first had bytes of its own. Where the second covers them, nothing is noticed.
     place = 0
     for start, end, name, dtype, shape in entries:
         # An empty shape is a single number: the product of nothing is 1. Two negative sizes would
@@ -209,8 +209,9 @@ def example(rows: int = 5, columns: int = 3) -> tuple[Tensor, ...]:
     large one.
 
     The format is that of [these eight-bit weights](../training/trained.py#read), where the file is
-    our own and nothing is checked. Left out are floats of 8 and 4 bits, writing in shards, and
-    machines that store the highest byte of a number first.
+    our own and nothing is checked. Left out are floats of 8 bits and fewer, complex numbers,
+    unsigned whole numbers of more than 8 bits, writing in shards, and machines that store the
+    highest byte of a number first.
 
     ### Exercises
 

@@ -148,8 +148,8 @@ class BackOff:
             if not self.total[shorter]:
                 break
 
-            # After a context that came up often, its own counts decide; after a rare one, those of
-            # the shorter context.
+            # Its own counts get at least half of the probability, as $T$ is never more than $N$:
+            # half if the context came up once, and nearly all if it came up thousands of times.
             different = self.different[shorter]
             p = (self.count[shorter + letter] + different * p) / (self.total[shorter] + different)
         return p

@@ -129,7 +129,8 @@ class NoPositionForOne(Mistake):
     ## No position for a single token
 
     A shortcut for “nothing to turn” takes a part of one token for a text of one token, whose
-    position would be 0. A model of [mlx-lm](https://github.com/ml-explore/mlx-lm/issues/93) did so.
+    position would be 0. GPT-2 in [mlx-lm](https://github.com/ml-explore/mlx-lm/issues/93), whose
+    positions are learned vectors, added none to a part of one token.
 
     It can't be trained here either: training has no parts of one token.
     """
@@ -219,7 +220,7 @@ def example(
         speculative decoding.
 
     ??? question "With a cache the first new token is right, and no later one. Where do you look?"
-        At what changes between the first and the second call: the offset, and what was put into the
+        At what the call for one token leaves for the next: the offset, and what was put into the
         cache.
 
     ??? question "New keys and values are put *before* those of the cache. How do you notice?"
