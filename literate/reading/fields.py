@@ -147,7 +147,7 @@ def _directive(line: TextLine, match: re.Match[str], at: int) -> _Read:
     meant = f".. {match['name']}:: {said.strip()}".rstrip()
     written = line.text[: match.end("colons")].strip()
     more = " …" if said.strip() else ""
-    remark = f"“{written}” is no directive so; write “.. {match['name']}::{more}”."
+    remark = f"“{written}” isn't read as a directive; write “.. {match['name']}::{more}”."
     return _Read([TextLine(match["blanks"] + meant, line.at)], at + 1, remark)
 
 

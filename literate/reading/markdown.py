@@ -38,8 +38,8 @@ LINKED = "linked"
 _ESCAPED = frozenset("\\`*_{}[]()#+-.!~|<>$^:")
 
 # A formula in a line, by the rules of Pandoc: no space behind its opening dollar and none before
-# its closing one, and no digit follows it. So “$5 and $6” is text, and so are the name of a
-# variable in JSON and a string of a shell, `$'a'`.
+# its closing one, and no digit follows it. So “$5 and $6” is text. So are the name of a variable in
+# JSON, and a string that a shell quotes with a dollar.
 _FORMULA = re.compile(
     r'(?<!#/)\$(?![ \n$\x27])(?!\w+")(?P<tex>(?:\\[\s\S]|[^\\$])++)(?<![ \n])\$(?!\d)'
 )
