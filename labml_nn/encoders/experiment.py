@@ -64,7 +64,7 @@ def masked_batches(
 
     `shares` are those of [corrupt](masked_tokens.py#corrupt).
     """
-    # The same windows as for a language model, one letter shorter.
+    # Windows as for a language model, one letter shorter: the mark takes its place.
     windows = RandomWindows(text, SEQ_LEN - 1, BATCH_SIZE, seed)
 
     def batch_at(step: int) -> tuple[Tensor, Tensor]:

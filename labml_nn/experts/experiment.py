@@ -105,7 +105,7 @@ def fit_balanced(way: str, model: nn.Module, batches: RandomWindows, steps: int)
         # The choices that the batch was trained with, one number for each layer.
         greatest.append(torch.stack([load(router).max() for router in routers(model)]))
 
-        # Now the bias may move, if there is one. It has seen this batch and no other.
+        # Now the bias may move, if there is one: by the loads of this batch alone.
         balance(model)
 
     # The loop of the other lessons. What is special comes in as its arguments.

@@ -155,7 +155,7 @@ def notebook(
         try:
             fetch(place, ADDRESS, FILES)
         except OSError as error:
-            # An empty folder is of no use, and would be taken for one with files.
+            # If nothing has come, the folder is of no use.
             if not any(place.iterdir()):
                 place.rmdir()
             said = f"GPT-2 can't be fetched ({error}); set `folder` to random."

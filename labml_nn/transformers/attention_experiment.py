@@ -38,7 +38,7 @@ def as_vectors(words: Sequence[str], d_model: int) -> Tensor:
     numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
     table = nn.Embedding(len(numbers), d_model)
 
-    # A row of the table for each word, in a column of its own.
+    # A row of the table for each word, one below the other: the sentence is one column.
     return table(torch.tensor([[numbers[word]] for word in words])).detach()
 
 
@@ -46,7 +46,8 @@ def that_asks_for_itself(heads: int, d_model: int) -> MultiHeadAttention:
     r"""
     ## An attention with something to see
     """
-    # No dropout, or each picture would be another one.
+    # No dropout, as nothing is trained. (The pictures would be the same with it: they show the
+    # weights as they are before any is dropped.)
     attention = MultiHeadAttention(heads, d_model, dropout_prob=0.0, bias=False)
 
     # Queries are made as keys are. The product of a vector with itself is its squared length, and
@@ -116,7 +117,8 @@ def notebook(
     draw_squares({name: one[:, :, 0, 0].detach() for name, one in first.items()}, words)
 
     # ### All heads
-    # Each head sees its own part of the features.
+    # Each head makes queries and keys of its own, of all 64 features of a word. With four heads
+    # they have 16 features each.
     draw_squares({f"head {h + 1}": weights[:, :, 0, h].detach() for h in range(heads)}, words)
 
     # The class computes the same weights, and each row of them sums to one.
@@ -144,11 +146,11 @@ def example(seq_len: int = 7, d_k: int = 5, heads: int = 3) -> Tensor:
             - Here nothing is added for the position.
 
     ??? question "With four heads the weights are flatter. Why?"
-        - [x] A head has a quarter of the features, so a word's score with itself is about half.
-            - Yes. The score is a sum over features, divided by the root of their number. With a
-              quarter of them, the sum is a quarter, the divisor a half.
+        - [x] A query has a quarter of the features, so a word's score with itself is about half.
+            - Yes. The score is a sum over the features of query and key, divided by the root of
+              their number. With a quarter of them, the sum is a quarter, the divisor a half.
         - [ ] Each head sees a quarter of the words.
-            - It sees all words, by a quarter of their features.
+            - It sees all words, and even all features of each, by shorter queries and keys.
         - [ ] Four heads share one softmax.
             - Each has its own.
 

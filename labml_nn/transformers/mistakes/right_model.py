@@ -12,8 +12,8 @@ paper:
 Not every mistake is in the attention. Positions can be added along the wrong axis, and targets can
 be the wrong characters: with targets that aren't shifted, the printed loss is
 [0.000](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.printed). So here are the
-model and the training around [the attention](right_attention.py). The
-[mistakes](model_mistakes.py) replace one line of them.
+model and the training around [the attention](right_attention.py). Six of the seven
+[mistakes](model_mistakes.py) replace one line of them, the seventh a line of the attention.
 
 **In:** windows of text, the batch first. **Out:** a trained model and the loss that a training
 prints.
