@@ -222,7 +222,7 @@ def example(seq_len: int = 7, batch_size: int = 3) -> tuple[Tensor, ...]:
     ??? question "Why is a copy of the encoder trained, and not the encoder itself?"
         - [x] Fine-tuning changes the weights of the encoder.
             - Yes. Without the copy, the masked model would have another encoder afterwards. In a
-              try with one seed, its loss in gaps rose to that of counting letters.
+              try with one seed, its loss in gaps rose from 1.8 to 3.2. Counting letters has 3.3.
         - [ ] So that the encoder stays frozen.
             - The copy is trained with all its weights. To freeze it takes `requires_grad_(False)`.
         - [ ] A classifier needs an encoder without the layer that makes the logits of letters.

@@ -34,7 +34,7 @@ probabilities of a model with five tokens, and what each filter keeps:
 [The same, drawn](../../results/family_drawings.json#figures.filters)
 
 The page leaves out beam search, which looks for one likely text and draws nothing. It also leaves
-out penalties for repetition, which make no sense for characters: every text repeats its letters.
+out penalties for tokens that have come before: after 100 characters, most letters have.
 """
 
 import math
