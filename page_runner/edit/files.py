@@ -238,17 +238,17 @@ class Edit:
         r"""
         ### What a page imports at once, and no browser has
 
-        Packages of others, and files of its own that were left out, as those that git ignores. What
-        is imported only when a function is called may be missing.
+        Packages of others, and files of its own that were left out, as those that git ignores, or
+        that Python can't parse. What is imported only when a function is called may be missing.
         """
         found, waiting = {path}, [path]
         names: set[str] = set()
         left_out: set[str] = set()
         while waiting:
             module = waiting.pop()
-            at_once = imported(
-                (self.root / self.paths[module]).read_bytes(), _around(module), at_once=True
-            )
+            text = (self.root / self.paths[module]).read_bytes()
+            left_out |= set() if can_be_parsed(text) else {module_name(module)}
+            at_once = imported(text, _around(module), at_once=True)
             names |= {name.partition(".")[0] for name in at_once}
             folder = self.root / self.modules.get(self.paths[module], "")
             left_out |= {
@@ -500,16 +500,29 @@ def _around(path: str) -> str:
 
 
 @cache
+def can_be_parsed(module: bytes) -> bool:
+    r"""
+    ## Can Python parse it?
+    """
+    try:
+        ast.parse(module)
+    # A byte of zero, or another encoding, is a ValueError.
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+@cache
 def imported(module: bytes, package: str = "", at_once: bool = False) -> frozenset[str]:
     r"""
     ## What a module imports
 
     `from a import b` is both `a` and `a.b`: only the files tell which of them is a module. With
     `at_once`, what it can't be imported without. While a site is served, a module that is as it was
-    isn't parsed again.
+    isn't parsed again. One that can't be parsed imports nothing.
     """
     found: set[str] = set()
-    tree = ast.parse(module)
+    tree = ast.parse(module if can_be_parsed(module) else b"")
     for node in tree.body if at_once else ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {one.name for one in node.names}

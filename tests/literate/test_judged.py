@@ -226,6 +226,28 @@ def test_a_page_has_an_editor_if_a_browser_has_what_it_imports(project: Path) ->
     assert not [*(site / "assets/edit").rglob("torch*")]
 
 
+def test_a_page_that_offers_nothing_else_has_its_editor(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    settings = (folder / "pyproject.toml").read_text()
+    text = f"{(folder / CARDS).read_text()}\n\ndef apart():\n    from sorting.own import X\n"
+    excluded = settings.replace("edit =", 'exclude = ["own.py"]\nedit =')
+    write(folder, {"pyproject.toml": excluded, CARDS: text, "sorting/own.py": "X = 1\n"})
+    # What it imports is not among the sources: neither a notebook nor a copy can be made.
+    succeed(folder, "mkdocs", "build", "-q")
+    page = (folder / "site/insertion/index.html").read_text()
+    assert "Copy module" not in page
+    assert "data-edit" in page
+
+
+def test_a_file_that_cannot_be_parsed_stops_no_build_and_is_not_edited(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    text = (folder / CARDS).read_text().replace("def take", "def def take")
+    write(folder, {CARDS: text, "sorting/other.py": "import sorting.insertion\n"})
+    succeed(folder, "mkdocs", "build", "-q")
+    for page in ("insertion", "other"):
+        assert "data-edit" not in (folder / "site" / page / "index.html").read_text()
+
+
 def test_without_a_table_for_it_no_page_has_an_editor(tmp_path: Path) -> None:
     folder = copied(tmp_path)
     settings = (folder / "pyproject.toml").read_text()
