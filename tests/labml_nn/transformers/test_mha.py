@@ -1,4 +1,5 @@
 import math
+import re
 from collections import Counter
 from functools import partial
 
@@ -162,6 +163,9 @@ def test_a_mask_that_does_not_fit_is_refused() -> None:
 @pytest.mark.parametrize("name", ["query", "key", "value"])
 def test_sequences_that_do_not_fit_together_are_refused(name: str) -> None:
     sequences = seam.inputs()
-    sequences[name] = sequences[name][:, :1]
-    with pytest.raises(ValueError, match="don't fit"):
-        attention()(**sequences)
+    # Of a smaller batch, and of a larger one.
+    for wrong in (sequences[name][:, :1], sequences[name].repeat(1, 2, 1)):
+        given = {**sequences, name: wrong}
+        shapes = [list(given[one].shape) for one in ("query", "key", "value")]
+        with pytest.raises(ValueError, match=re.escape(f"don't fit: {shapes}")):
+            attention()(**given)
