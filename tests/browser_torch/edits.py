@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from literate import settings
 from tests.browser_torch.compare import depends_on_the_build, difference, same_error
 from tests.browser_torch.worlds import PYTORCH, ROOT, STAND_IN, run
 
@@ -132,11 +133,13 @@ def edits_of(path: Path, count: int, seed: int = 0) -> Iterator[Edit]:
 
 
 def pages(count: int) -> list[Path]:
-    r"""The pages that are edited: spread over all that have an example."""
+    r"""The pages that are edited: spread over all that have an example and an editor."""
+    without = (settings.load(ROOT).edit or {})["without"]
     found = [
         path
         for path in sorted((ROOT / "labml_nn").rglob("*.py"))
-        if "engine" not in path.parts
+        if path.relative_to(ROOT).as_posix() not in without
+        and "engine" not in path.parts
         and "experiment" not in path.name
         and "\ndef example(" in path.read_text()
     ]
