@@ -53,7 +53,8 @@ class Missing:
         # Python itself asks for names with underscores, to see whether they are there.
         if name.startswith("__"):
             raise AttributeError(name)
-        pasted = vars(sys.modules.get("pasted", math)).get(name)
+        module = sys.modules.get("pasted")
+        pasted = vars(module).get(name) if module else None
         if getattr(pasted, "__module__", "") == "pasted":
             return pasted
         return stand_in(f"{self.name}.{name}")

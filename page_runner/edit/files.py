@@ -202,7 +202,7 @@ class Edit:
             name = module_name(path)
             names = [
                 *parents(name),
-                *imported((self.root / self.paths[path]).read_bytes(), _around(path)),
+                *(imported((self.root / self.paths[path]).read_bytes(), _around(path)) or ()),
             ]
             candidates = {one for name in names for one in files_of(name)}
             found[path] = (candidates & paths) - {path}
@@ -247,8 +247,10 @@ class Edit:
         while waiting:
             module = waiting.pop()
             text = (self.root / self.paths[module]).read_bytes()
-            left_out |= set() if can_be_parsed(text) else {module_name(module)}
             at_once = imported(text, _around(module), at_once=True)
+            if at_once is None:
+                left_out.add(module_name(module))
+                continue
             names |= {name.partition(".")[0] for name in at_once}
             folder = self.root / self.modules.get(self.paths[module], "")
             left_out |= {
@@ -500,29 +502,20 @@ def _around(path: str) -> str:
 
 
 @cache
-def can_be_parsed(module: bytes) -> bool:
-    r"""
-    ## Can Python parse it?
-    """
-    try:
-        ast.parse(module)
-    # A byte of zero, or another encoding, is a ValueError.
-    except (SyntaxError, ValueError):
-        return False
-    return True
-
-
-@cache
-def imported(module: bytes, package: str = "", at_once: bool = False) -> frozenset[str]:
+def imported(module: bytes, package: str = "", at_once: bool = False) -> frozenset[str] | None:
     r"""
     ## What a module imports
 
     `from a import b` is both `a` and `a.b`: only the files tell which of them is a module. With
     `at_once`, what it can't be imported without. While a site is served, a module that is as it was
-    isn't parsed again. One that can't be parsed imports nothing.
+    isn't parsed again. None, if Python can't parse it.
     """
     found: set[str] = set()
-    tree = ast.parse(module if can_be_parsed(module) else b"")
+    try:
+        tree = ast.parse(module)
+    # A byte of zero, or another encoding, is a ValueError.
+    except (SyntaxError, ValueError):
+        return None
     for node in tree.body if at_once else ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {one.name for one in node.names}
@@ -538,7 +531,7 @@ def standard(modules: Iterable[Path]) -> set[str]:
     r"""
     ## What modules import of the standard library
     """
-    names = {name for one in modules for name in imported(one.read_bytes())}
+    names = {name for one in modules for name in imported(one.read_bytes()) or ()}
     return {one for one in names if one.partition(".")[0] in sys.stdlib_module_names}
 
 
