@@ -65,7 +65,7 @@ from literate.takeaway.page_files import PageFiles
 from page_runner.background import BackgroundExports
 from page_runner.build import PageModelError, PageModels
 from page_runner.edit.files import PLACE as EDITOR
-from page_runner.edit.files import Edit, EditError
+from page_runner.edit.files import Edit, EditError, module_name
 
 THEME = Path(__file__).parent / "engines" / "theme"
 
@@ -714,6 +714,9 @@ def unedited(settings: Settings, sources: Iterable[Source]) -> Iterator[str]:
         if editor.offers(inside):
             continue
         foreign = sorted(editor.foreign(inside)) if inside in editor.paths else []
+        if module_name(inside) in foreign:
+            # Python can't parse it, which is told of it already.
+            continue
         why = f"it imports {', '.join(foreign)}" if foreign else "the settings leave it out"
         sentence = (
             f"its notebook alone has the exercises of {path}: no browser runs the page, as {why}."

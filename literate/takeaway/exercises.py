@@ -301,7 +301,7 @@ def located(text: str, asked: Asked, path: str, with_wrong: bool = True) -> Exer
     [LiterateError](../problems.py#LiterateError) where the exercise and the page don't fit.
     """
     of, begins = asked.of, asked.line
-    source = _parsed(text)
+    source = _parsed(text, path)
     places = [
         node
         for definition in source.definitions
@@ -332,11 +332,11 @@ def located(text: str, asked: Asked, path: str, with_wrong: bool = True) -> Exer
 
 
 @lru_cache(maxsize=8)
-def _parsed(text: str) -> Source:
+def _parsed(text: str, path: str = "<text>") -> Source:
     r"""
     The same text for each of its exercises.
     """
-    return parse(text)
+    return parse(text, path)
 
 
 def _said(source: Source, node: ast.stmt | ast.expr) -> str:

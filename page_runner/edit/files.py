@@ -190,22 +190,28 @@ class Edit:
         )
 
     @cached_property
+    def python(self) -> frozenset[str]:
+        r"""
+        ### The modules among the sources
+        """
+        return frozenset(one for one in self.sources() if one.endswith(".py"))
+
+    @cached_property
     def imports(self) -> dict[str, set[str]]:
         r"""
         ### What each module imports of the packages
 
         Inside of functions, too, and with the packages around it.
         """
-        paths = {one for one in self.sources() if one.endswith(".py")}
         found = {}
-        for path in paths:
+        for path in self.python:
             name = module_name(path)
             names = [
                 *parents(name),
                 *(imported((self.root / self.paths[path]).read_bytes(), _around(path)) or ()),
             ]
             candidates = {one for name in names for one in files_of(name)}
-            found[path] = (candidates & paths) - {path}
+            found[path] = (candidates & self.python) - {path}
         return found
 
     def closure(self, path: str) -> list[str]:
@@ -259,7 +265,7 @@ class Edit:
                 for one in files_of(name)
                 if one not in self.paths and (folder / one).is_file()
             }
-            needed = {one for name in at_once for one in files_of(name)} & self.imports[module]
+            needed = {one for name in at_once for one in files_of(name)} & self.python
             waiting += needed - found
             found |= needed
         known = {
@@ -277,7 +283,7 @@ class Edit:
 
         The names of the packages, all files, and for each page those that it needs first.
         """
-        pages = [one for one in self.imports if self.offers(one)]
+        pages = [one for one in self.python if self.offers(one)]
         content = {
             "packages": [*self.packages],
             "files": [*self.sources(), *self.of_others],
@@ -294,7 +300,7 @@ class Edit:
         own = self.paths.get(path, path)
         if own in self.forms:
             return True
-        is_lesson = path in self.imports and not self.left_out(own)
+        is_lesson = path in self.python and not self.left_out(own)
         return is_lesson and own not in self.without and not self.foreign(path)
 
     def offer(self, path: str) -> Offer | None:

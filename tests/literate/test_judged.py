@@ -246,6 +246,11 @@ def test_a_file_that_cannot_be_parsed_stops_no_build_and_is_not_edited(tmp_path:
     succeed(folder, "mkdocs", "build", "-q")
     for page in ("insertion", "other"):
         assert "data-edit" not in (folder / "site" / page / "index.html").read_text()
+    # It is told once, and by its name.
+    told = run(folder, "literate", "check").stderr.splitlines()
+    of_it = [line for line in told if line.startswith(("<text>", "sorting/insertion.py"))]
+    assert of_it == ["sorting/insertion.py:23: invalid syntax."]
+    assert not any("alone has the exercises of sorting/insertion.py" in line for line in told)
 
 
 def test_without_a_table_for_it_no_page_has_an_editor(tmp_path: Path) -> None:
