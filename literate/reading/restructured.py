@@ -86,6 +86,8 @@ _CODES = {
     "testcode", "testoutput", "testsetup",
 }  # fmt: skip
 _PICTURES = {"figure", "image"}
+# What shows nothing in its place, or, as a list of contents, what a page has anyway.
+_UNSEEN = {"contents", "currentmodule", "default-role", "highlight", "index", "meta", "sectnum"}
 # Directives that are read, and those of Sphinx that stand in most docstrings.
 DIRECTIVES = frozenset({*_BOXES, *_VERSIONS, *_CODES, *_PICTURES, "math", "rubric"})
 _OBJECTS = {
@@ -400,7 +402,7 @@ def _directive(lines: Sequence[TextLine], at: int) -> _Made:
         made = [
             TextLine(f"* `{one}`", line.at) for one, line in zip(items, inside, strict=True) if one
         ]
-    elif name == "currentmodule":
+    elif name in _UNSEEN:
         made = []
     else:
         # What only Sphinx can do is shown as it is typed.

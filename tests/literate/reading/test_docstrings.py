@@ -237,6 +237,7 @@ def test_a_problem_in_a_list_has_its_line_in_the_file() -> None:
             ".. container:: operations\n\n    .. describe:: x == y\n\n        Checks.",
             "* **`x == y`**:\n    Checks.",
         ),
+        (".. contents:: All\n   :local:\n\n.. sectnum::\n\n.. index:: b\n\nText", "Text"),
         (".. currentmodule:: a\n\n.. autosummary::\n   :toctree:\n\n   ~a.b", "* `a.b`"),
         ("Part of this\n~~~~~~\n\nText", "## Part of this\nText"),
         ("Part of this\n.....\n\nText", "Part of this\n.....\nText"),
