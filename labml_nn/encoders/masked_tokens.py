@@ -123,8 +123,8 @@ def example(seq_len: int = 7, batch_size: int = 3, n_letters: int = 13) -> tuple
 
     [The loss in gaps: mean and range of three seeds](../../results/encoders.json#figures.sides)
 
-    Means of three seeds, after 600 steps. There is [a list](../../docs/what_did_not_help.md) of
-    more things that did not help.
+    Each number is the mean of three seeds after 600 steps. There is [a
+    list](../../docs/what_did_not_help.md) of more things that did not help.
 
     Seeing both sides hardly helps if 15 % of all letters are hidden at once: the loss in gaps is
     [1.886](../../results/encoders.json#tables.objectives.both%20sides.loss), and that of the
