@@ -217,8 +217,8 @@ def example(n_vocab: int = 5, n_letters: int = 2) -> tuple[Tensor, Tensor]:
 
     [What each kind of context adds](../../results/mixtures.json#tables.rise)
 
-    Half of it comes from contexts that are no rarity. The reason is the mixture. It leaves $T$ parts
-    to the shorter context, and that is too little on this text. Multiply `different` by 2 in
+    Half of it comes from contexts that are no rarity. The reason is the mixture. It leaves $T$
+    parts to the shorter context, and that is too little on this text. Multiply `different` by 2 in
     `probability`, and five letters are better than four; multiply it by 5, and six are better than
     five:
 
