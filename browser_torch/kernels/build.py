@@ -39,8 +39,9 @@ _WASM = [
     "-Wl,--strip-all",
 ]
 # Without the second, gcc computes number by number what the page's compiler does four at a time.
-# `-O3` would take five times as long to build.
 _NATIVE = ["-O1", "-ftree-vectorize", "-fno-math-errno", "-shared", "-fPIC", "-fvisibility=hidden"]
+# With this it takes five times as long to build, and a training step 4 to 9 % less.
+_OPTIMISED = ["-O3"]
 # What is optimised takes ten times as long to build, and touches no more memory.
 _SANITIZED = ["-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g"]
 
@@ -77,9 +78,15 @@ def wasm(target: Path) -> None:
         WASM_SOURCES.write_text(f"{fingerprint()}  sources of kernels.wasm\n")
 
 
-def native(cache: Path, sanitized: bool = False) -> Path:
-    r"""Builds a library for this machine, unless the cache has that of these sources."""
-    flags = [*_NATIVE, *_COMMON, *(_SANITIZED if sanitized else [])]
+def native(cache: Path, sanitized: bool = False, optimised: bool = False) -> Path:
+    r"""
+    Builds a library for this machine, unless the cache has that of these sources.
+
+    Tests need one soon, and who measures needs an optimised one.
+    """
+    flags = [*_NATIVE, *_COMMON]
+    flags += _SANITIZED if sanitized else []
+    flags += _OPTIMISED if optimised else []
     if has_avx2():
         # No page computes with more than 128 bits at a time.
         flags += ["-march=x86-64-v3", "-mprefer-vector-width=128"]

@@ -8,7 +8,8 @@ steps of Python and the same kernels run as WebAssembly.
 
 import argparse
 
-from tests.browser_torch.worlds import PYTORCH, STAND_IN, run
+from browser_torch.kernels import build
+from tests.browser_torch.worlds import CACHE, PYTORCH, STAND_IN, run
 
 
 def main() -> None:
@@ -17,11 +18,13 @@ def main() -> None:
     parser.add_argument("--widths", type=int, nargs="*", default=[64, 128])
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
+    variables = {"BROWSER_TORCH_KERNELS": f"{build.native(CACHE, optimised=True)}"}
     for width in arguments.widths:
         times = {PYTORCH: [], STAND_IN: []}
         for _ in range(arguments.rounds):
             for world, found in times.items():
-                found.append(run(world, "step", "20", f"{width}")["seconds"])
+                done = run(world, "step", "20", f"{width}", variables=variables)
+                found.append(done["seconds"])
         one, other = (1000 * min(times[world]) for world in (PYTORCH, STAND_IN))
         print(f"width {width}: PyTorch {one:.1f} ms, here {other:.1f} ms, {other / one:.2f} times")
 
