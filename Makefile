@@ -211,7 +211,7 @@ $(made)/train: setup.py $(made)/torch
 
 # To measure the pages is to run them, those about training too.
 $(made)/site: $(made)/train
-	$(install) --no-build-isolation --editable '.[site]'
+	$(install) --no-build-isolation --editable '.[site,notebooks,imaging,live,zensical]'
 	@touch $@
 
 $(made)/test: $(made)/site

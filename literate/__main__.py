@@ -24,7 +24,7 @@ import click
 
 from literate import settings, site
 from literate.engines import navigation, new, zensical
-from literate.problems import Findings, LiterateError, Problem
+from literate.problems import Findings, LiterateError, Problem, needs
 from literate.python.statements import by_module
 from literate.reading.count import table
 from literate.reading.reasons import listing
@@ -33,7 +33,6 @@ from literate.site import Site
 from literate.takeaway import judged, notebooks
 from literate.takeaway.addresses import Addresses, of_site
 from literate.takeaway.alone import copied, installed, to_pip
-from literate.takeaway.executed import execute, is_bare, with_outputs
 from literate.takeaway.licence import of_project
 from literate.takeaway.notebook import script
 from literate.takeaway.notebook_cells import has_notebook, no_png
@@ -210,6 +209,9 @@ def _zensical(site_dir: Path | None) -> None:
 def _notebooks(
     paths: Sequence[str], out: Path | None, check: bool, scripts: bool, run: bool
 ) -> None:
+    with needs("notebooks", "pyproject.toml", "notebooks"):
+        from literate.takeaway.executed import execute, is_bare, with_outputs
+
     loaded = site.load(settings.load(Path.cwd()))
     known = loaded.settings
     sources = by_module(loaded.sources.values())

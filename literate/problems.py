@@ -9,7 +9,8 @@ and a build log can all read it: `file:line: sentence`.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
@@ -93,6 +94,22 @@ def told(problems: Iterable[Problem], most: int | None = None) -> list[str]:
             f"`python -m literate check {first.path}` says more of one file."
         )
     return lines
+
+
+@contextmanager
+def needs(extra: str, path: str, what: str) -> Iterator[None]:
+    r"""
+    ## What not everybody has installed
+
+    To build pages takes few packages; what else there is has [extras](../setup.py) of its own. The
+    one that `what` needs is named where a package of it is missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        install = f'pip install "annotated-transformers[{extra}]"'
+        sentence = f"{what} can't be made without {error.name}; type `{install}`."
+        raise LiterateError([Problem(path, 1, sentence)]) from None
 
 
 def line_of(what: str, text: str) -> int:

@@ -557,11 +557,14 @@ def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]
         yield replace(written, problems=sorted_problems, twin=in_words)
 
 
-def with_pictures(site: Site, made: Sequence[Page]) -> list[Page]:
+def with_pictures(
+    site: Site, made: Sequence[Page], report: Callable[[str], None]
+) -> Sequence[Page]:
     r"""
     ## Pages with a picture for those who get a link to them
 
-    An address in it has to be absolute, so a site without one needs none.
+    An address in it has to be absolute, so a site without one needs none. Where the settings are
+    not strict and nothing here can draw, `report` is told.
     """
     store = site.settings.root / site.settings.store
     name = next((page.title for page in made if page.uri == "index.md"), "")
@@ -569,9 +572,14 @@ def with_pictures(site: Site, made: Sequence[Page]) -> list[Page]:
     def drawn(page: Page) -> Page:
         uri = posixpath.join(folder(page.uri), shared_pictures.NAME)
         picture = shared_pictures.picture(store, name, page.title, page.summary)
-        return replace(page, files={**page.files, uri: picture})
+        told = page.markdown.replace("---\n", f"---\npicture: {shared_pictures.NAME}\n", 1)
+        return replace(page, markdown=told, files={**page.files, uri: picture})
 
-    return [drawn(page) for page in made]
+    try:
+        return [drawn(page) for page in made]
+    except LiterateError as error:
+        site.settings.judge(error.problems, report)
+        return made
 
 
 def correct_pages(
@@ -593,7 +601,7 @@ def correct_pages(
     except EditError as error:
         raise LiterateError([Problem("pyproject.toml", 1, str(error))]) from None
     if site.url:
-        made = with_pictures(site, made)
+        made = [*with_pictures(site, made, report)]
     written = [*made, *documents(site), *made_pages(site)]
     problems = [*(problem for page in written for problem in page.problems), *of_all(site)]
     remarks = [] if site.settings.strict else [one for one in problems if one.kind in REMARKS]

@@ -190,14 +190,14 @@ def test_make_site_runs_no_page_that_needs_pytest() -> None:
     ("folder", "pattern", "extras"),
     [
         ("labml_nn", "*.py", "train"),
-        ("literate", "*.py", "site"),
-        ("page_runner", "*.py", "site"),
+        ("literate", "*.py", "site notebooks imaging"),
+        ("page_runner", "*.py", "site live"),
         # It needs torch alone.
         ("wrongline", "*.py", ""),
-        ("benchmarks", "*.py", "train site test"),
+        ("benchmarks", "*.py", "train site notebooks imaging live test"),
         # Not all of tests/: what the tool is tried on may import what it likes.
-        ("tests", "test_*.py", "train site test"),
-        ("tests", "conftest.py", "train site test"),
+        ("tests", "test_*.py", "train site notebooks imaging live test"),
+        ("tests", "conftest.py", "train site notebooks imaging live test"),
     ],
 )
 def test_every_import_is_a_requirement_in_setup_py(folder: str, pattern: str, extras: str) -> None:

@@ -66,7 +66,7 @@ def pins() -> dict[str, str]:
 
 def every_requirement() -> list[Requirement]:
     r"""What the library requires, and the extras that the tests have."""
-    return [one for extra in ("torch", "train", "site", "test") for one in requirements(extra)]
+    return [one for extra in facts()["extras_require"] for one in requirements(extra)]
 
 
 def test_no_file_but_the_text_and_weights_is_large() -> None:

@@ -78,6 +78,11 @@ class KeptSite:
         ### Leave nothing beside the site
         """
 
+    def undo(self) -> None:
+        r"""
+        ### After a build that was stopped
+        """
+
 
 class SiteBefore(KeptSite):
     r"""
@@ -91,6 +96,7 @@ class SiteBefore(KeptSite):
     def __init__(self, aside: Path) -> None:
         super().__init__()
         self.aside = aside
+        self.folder: Path | None = None
         # The folders that are there again.
         self.made: set[Path] = set()
 
@@ -103,6 +109,7 @@ class SiteBefore(KeptSite):
         """
         self.drop()
         self.made.clear()
+        self.folder = folder
         if folder.is_dir():
             self.aside.mkdir(parents=True, exist_ok=True)
             for path in folder.iterdir():
@@ -133,10 +140,18 @@ class SiteBefore(KeptSite):
     def drop(self) -> None:
         r"""
         ### Remove what is left of it
-
-        Also after a build that was stopped.
         """
         shutil.rmtree(self.aside, ignore_errors=True)
+
+    def undo(self) -> None:
+        r"""
+        ### Put back what was there
+
+        What the build has written already stays, where the old site had nothing.
+        """
+        if self.folder is not None and self.aside.is_dir():
+            shutil.copytree(self.aside, self.folder, symlinks=True, dirs_exist_ok=True)
+        self.drop()
 
 
 def _aside(folder: Path) -> Path:

@@ -217,9 +217,9 @@ class LiteratePlugin(BasePlugin):
 
     def on_build_error(self, *, error: Exception) -> None:
         r"""
-        ### Leave nothing behind
+        ### Leave the site as it was
         """
-        self.kept_site.drop()
+        self.kept_site.undo()
 
     def _pages(self, url: str) -> tuple[Site, list[Page]]:
         if not self.serves:

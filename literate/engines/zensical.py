@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from yaml_env_tag import add_env_tag
 
 from literate import site
 from literate.engines.navigation import missing_features
-from literate.problems import LiterateError, Problem
+from literate.problems import LiterateError, Problem, needs
 from literate.site import Site
 
 _SETTINGS = "mkdocs.yml"
@@ -47,6 +48,8 @@ def build(loaded: Site, destination: Path, report: Callable[[str], None]) -> Non
     Strictly: what it warns of stops the build. The folder `destination` is replaced only when all
     has gone well.
     """
+    with needs("zensical", _SETTINGS, "the site"):
+        version("zensical")
     root = loaded.settings.root
     loaded.settings.refuse_sources(destination)
     # Of a link, the folder that it leads to is replaced.

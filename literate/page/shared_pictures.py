@@ -18,7 +18,7 @@ import textwrap
 from hashlib import sha256
 from pathlib import Path
 
-from literate.problems import LiterateError, Problem
+from literate.problems import needs
 
 # The size that those who show links ask for.
 WIDTH, HEIGHT = 1200, 630
@@ -72,11 +72,8 @@ def picture(store: Path, site: str, title: str, summary: str) -> bytes:
         kept.parent.mkdir(parents=True, exist_ok=True)
         # Two builds may do the same at the same time: neither sees half a file.
         beside = kept.with_suffix(f".{id(drawn)}")
-        try:
+        with needs("imaging", "mkdocs.yml", "the pictures of shared links"):
             beside.write_bytes(_png(drawn))
-        except ModuleNotFoundError as error:
-            sentence = f"`{title}` needs a picture to be shared: `pip install {error.name}`."
-            raise LiterateError([Problem("mkdocs.yml", 1, sentence)]) from None
         beside.replace(kept)
     return kept.read_bytes()
 

@@ -143,7 +143,8 @@ def _unfit(content: Any, pictures: Mapping[str, str]) -> Iterator[str]:
         place = f"`figures.{name}`"
         if "lines" in figure:
             if importlib.util.find_spec("matplotlib") is None:
-                yield f"{place} is a chart, which Matplotlib draws; `pip install matplotlib`."
+                install = '`pip install "annotated-transformers[imaging]"`'
+                yield f"{place} is a chart, which Matplotlib draws: {install}."
         elif name not in pictures:
             yield f"{place} names {figure['picture']}, which can't be read; write the result again."
         else:

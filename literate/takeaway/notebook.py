@@ -29,7 +29,7 @@ from textwrap import fill
 from urllib.parse import unquote
 
 from literate.page.templates import TEMPLATES
-from literate.problems import LiterateError, Problem
+from literate.problems import LiterateError, Problem, needs
 from literate.python.closure import Closure, closure
 from literate.python.scopes import bindings, uses
 from literate.python.statements import Piece, is_main_guard, module_at, take_apart, third_party
@@ -91,8 +91,11 @@ FOLDED_TOO = "rest-builds-on"
 UNKNOWN = Addresses()
 NO_BODY = Body("", (), {})
 PLAIN = Settings(Path(), {}, examples=("*",))
+# Pages without an example can do without what makes a notebook.
+_NEEDS = needs("notebooks", "pyproject.toml", "the notebooks of `examples`")
 
 
+@_NEEDS
 def build(
     sources: Mapping[str, Source],
     module: str,
@@ -110,6 +113,7 @@ def build(
     return notebook_cells.written(script(sources, module, addresses, settings, results), png)
 
 
+@_NEEDS
 def script(
     sources: Mapping[str, Source],
     module: str,

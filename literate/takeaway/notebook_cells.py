@@ -29,11 +29,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from typing import Any, TypeGuard
-
-import nbformat
-from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from literate.problems import LiterateError, Problem
 from literate.python.scopes import Function, bindings
@@ -45,6 +41,9 @@ from literate.reading.source import Source, parse
 from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway.carried import pictures_apart
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 # The function whose body becomes the end of a notebook, and the one that is called before it.
 ENTRY = "notebook"
@@ -62,7 +61,7 @@ _MARKED = re.compile(
 # A number of a note, and its per cent on the next line.
 _NEXT_LINE = re.compile(r"(?<=[\d)])\n[ \t]*(?=%(?![%\w]))")
 
-Cell = NotebookNode
+Cell: TypeAlias = "NotebookNode"
 Metadata = Mapping[str, Any]
 NO_METADATA: Metadata = {}
 HIDDEN: Metadata = {"cellView": "form", "jupyter": {"source_hidden": True}}
@@ -133,6 +132,8 @@ def text_cell(source: str, metadata: Metadata = NO_METADATA) -> Cell:
 
     No line begins with a per cent sign: marimo would take it for a command, and throw it away.
     """
+    from nbformat.v4 import new_markdown_cell
+
     return new_markdown_cell(_NEXT_LINE.sub(" ", source), metadata=metadata)
 
 
@@ -156,6 +157,8 @@ def code_cell(source: str, metadata: Metadata = NO_METADATA) -> Cell:
     r"""
     ## A cell of code
     """
+    from nbformat.v4 import new_code_cell
+
     return new_code_cell(source.rstrip(), metadata=metadata)
 
 
@@ -363,8 +366,9 @@ def script(cells: list[Cell], told: Mapping[str, str] = NO_METADATA, on_gpu: boo
     folded = [cell.metadata.id for cell in cells if "id" in cell.metadata]
     if folded:
         metadata["colab"] = {"collapsed_sections": folded}
-    # It takes a quarter of a second to load, and a check of a page does without.
+    # They take a quarter of a second to load, and a check of a page does without.
     import jupytext
+    from nbformat.v4 import new_notebook
 
     return jupytext.writes(new_notebook(cells=cells, metadata=metadata), PERCENT)
 
@@ -377,6 +381,7 @@ def written(text: str, png: Callable[[str], str] = no_png) -> str:
     for the names of figures. Each cell's id comes from what is in it.
     """
     import jupytext
+    import nbformat
 
     notebook = jupytext.reads(text, PERCENT)
     # It would change with the version of jupytext, and nothing needs it.

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from literate.problems import LiterateError, Problem
+from literate.problems import needs
 from literate.results.records import Figure, Result
 
 # Pixels for each unit of a picture: a chart is 740 pixels wide, as a note in Colab.
@@ -64,11 +64,8 @@ class Rasters:
         path, _, dotted = name.partition("#")
         figure: Figure = self.results[path].find(dotted)[1]
         if figure.digest not in self._known:
-            try:
+            with needs("imaging", path, f"the picture of `{dotted}` in a notebook"):
                 self._known[figure.digest] = base64.b64encode(png(figure.picture)).decode()
-            except ModuleNotFoundError as error:
-                sentence = f"`{dotted}` can't be put into a notebook: `pip install {error.name}`."
-                raise LiterateError([Problem(path, 1, sentence)]) from None
         return self._known[figure.digest]
 
     @cached_property

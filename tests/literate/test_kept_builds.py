@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.literate.projects import KATEX, succeed, write
+from tests.literate.projects import KATEX, contents, run, succeed, write
 
 BASE = '''"""# Base
 
@@ -135,6 +135,17 @@ def test_a_build_takes_from_the_old_site_what_it_would_write_just_so(tmp_path: P
     again, _ = site_of(tmp_path)
     assert same.stat().st_ino == moved
     assert again == {**first, ".nojekyll": b""}
+    assert not (tmp_path / ".cache/literate/site").exists()
+
+
+def test_a_build_that_stops_leaves_the_site_as_it_was(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    site_of(tmp_path)
+    before = contents(tmp_path / "site")
+    settings = (tmp_path / "pyproject.toml").read_text(encoding="utf-8")
+    write(tmp_path, {"pyproject.toml": settings.replace("strict = false", "strict = true")})
+    assert run(tmp_path, "mkdocs", "build").returncode == 1
+    assert contents(tmp_path / "site") == before
     assert not (tmp_path / ".cache/literate/site").exists()
 
 
