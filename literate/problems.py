@@ -101,8 +101,9 @@ def needs(extra: str, path: str, what: str) -> Iterator[None]:
     r"""
     ## What not everybody has installed
 
-    To build pages takes few packages; what else there is has [extras](../docs/own_package.md#the-extras) of its own. The
-    one that `what` needs is named where a package of it is missing.
+    To build pages takes few packages; what else there is has
+    [extras](../docs/own_package.md#the-extras) of its own. The one that `what` needs is named where
+    a package of it is missing.
     """
     try:
         yield
