@@ -16,7 +16,7 @@ from urllib.parse import quote
 from literate.page.escaping import literal, told, visible
 from literate.page.exhibit import HTML, MOST_CHANGES
 from literate.page.exhibits_in_notes import linked
-from literate.page.links import Links, UnknownTarget
+from literate.page.links import DOCUMENTS, Links, UnknownTarget
 from literate.reading.markdown import Target
 from literate.reading.notes import Span
 from literate.results import numbers, records
@@ -42,7 +42,10 @@ def resolved(
             shown = links.resolve(path, target.text) if number is None else number.html
         except UnknownTarget as error:
             line = span.line_of(target.start)
-            report(line, str(error), "pictures are not there" if target.is_image else "")
+            kind = "pictures are not there" if target.is_image else ""
+            if not kind and target.text.partition("#")[0].endswith(DOCUMENTS):
+                kind = "links lead to documents that are not there"
+            report(line, str(error), kind)
             if target.is_image and target.opening > 0 and target.after is not None:
                 words = text[target.opening + 1 : target.closing]
                 said = f" ({target.text})" if words.strip() else target.text

@@ -27,6 +27,9 @@ from literate.reading.source import Source
 from literate.results.made_of import Code
 from literate.results.records import Result, UnknownResult
 
+# What a link to a text that is written by hand ends with.
+DOCUMENTS = (".md", ".rst", ".html")
+
 
 class UnknownTarget(Exception):
     r"""
@@ -219,7 +222,8 @@ class Links:
         place = posixpath.relpath(linked, posixpath.dirname(path) or ".")
         on_site = posixpath.normpath(posixpath.join(posixpath.dirname(self.uri(path)), place))
         made_of = [file for file, uri in self.uris.items() if uri == on_site]
-        near = made_of or difflib.get_close_matches(linked, self.pages, n=1)
+        among = self.documents if linked.endswith((".md", ".rst")) else self.pages
+        near = made_of or difflib.get_close_matches(linked, among, n=1)
         meant = relative(posixpath.dirname(path), near[0]) if near else ""
         hint = f"; did you mean `{meant}`?" if near else "."
         raise UnknownTarget(f"the link to `{target}` leads to nothing: no file `{linked}`{hint}")

@@ -50,8 +50,10 @@ _LONG = 3
 _ABOVE = 5
 # A name that Python or a library may look for, such as `__init__`.
 _SPECIAL = re.compile(r"(?<![\w\\])__[a-z]\w*?__(?!\w)")
-# What should open a formula, and isn't quoted as two signs or a part of a drawing.
-_DOLLARS = re.compile(r"(?<![\\\"'“‘$#])\$\$(?![\"'”’$])")
+# What should open a formula, and isn't quoted as two signs or a part of a drawing: two dollars at
+# the edge of a line, or beside a word. Inside a sentence, alone, they are money or a sign.
+_TWO = r"(?<![\\\"'“‘$#])\$\$(?![\"'”’$])"
+_DOLLARS = re.compile(rf"(?m)^[ \t]*{_TWO}|{_TWO}(?=[\w\\{{]|\s*$)|(?<=[\w}}]){_TWO}")
 # A remark that nobody should read.
 _REMARK = re.compile(rf"(?!{APART})<!--.*?-->", re.DOTALL)
 # Where an item of a list of arguments begins; what follows as code is another piece of the note.

@@ -39,6 +39,8 @@ _ANSWER = re.compile(r"    - \[([ x])\] (.*)")
 _REASON = re.compile(r"        - \S")
 # What Python takes for one character, though a word was meant.
 _MISREAD = re.compile(r"(?<!\\)(?:\\\\)*(\\[abfnrtv])(?=[A-Za-z])")
+# A backslash, but not of click's marks, which stand alone in a line: Python has to read these.
+_BACKSLASH = re.compile(r"(?m)\\(?![bf]$)")
 # A line that is quoted, words in quotes, the target of a link, a tag of HTML.
 _FOREIGN = re.compile(r'(?m)^\s*>.*|“[^”]*”|"[^"\n]*"|\]\([^)\n]*\)|<[^>\n]*>')
 
@@ -65,8 +67,8 @@ def _not_raw(source: Source) -> Iterator[Problem]:
     for docstring in _docstrings(source):
         if docstring.raw or docstring.shown != docstring.text:
             continue
-        if "\\" in docstring.text:
-            below = docstring.text.count("\n", 0, docstring.text.index("\\"))
+        if backslash := _BACKSLASH.search(docstring.text):
+            below = docstring.text.count("\n", 0, backslash.start())
             where = f" in line {docstring.first + below}" if below else ""
             sentence = f'the docstring has a backslash{where} and is not raw; begin it with `r"""`.'
             misread = _MISREAD.search(docstring.text)

@@ -151,11 +151,17 @@ def test_what_a_note_gets_wrong_is_named(note: str, line: int, words: str) -> No
 
 def test_a_formula_that_cannot_be_set_is_shown_as_it_was_written() -> None:
     text = 'r"""\n# A\n\nBefore ${a}}$ after.\n"""\nx = 1\n# As in "$$".\n'
-    text += "y = 1\n# Drawn: #$$ |\nz = 1\n# Or $$$.\n"
+    text += "y = 1\n# Drawn: #$$ |\nz = 1\n# Or $$$.\na = 1\n# Reads cost ($$).\n"
     made = written(parse(text, "a.py"))
     assert ["can't be set" in one.sentence for one in made.problems] == [True]
     shown = rendered(made.markdown).texts(".//section//p")
-    assert shown == ["Before ${a}}$ after.", 'As in "$$".', "Drawn: #$$ |", "Or $$$."]
+    assert shown == [
+        "Before ${a}}$ after.",
+        'As in "$$".',
+        "Drawn: #$$ |",
+        "Or $$$.",
+        "Reads cost ($$).",
+    ]
 
 
 def test_of_a_formula_with_a_command_that_nobody_knows_the_rest_is_set() -> None:

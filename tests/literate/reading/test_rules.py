@@ -21,6 +21,8 @@ TITLE = "a heading of the first level"
         ],
         # Without a backslash there is no difference.
         (f'{PAGE}def f():\n    """theta."""\n', 0, ""),
+        # A mark of click, which Python has to read.
+        (f'{PAGE}def f():\n    """\n    Use:\n\n    \\b\n    f -a\n    """\n', 0, ""),
         # Further down it is hard to see.
         (PAGE[1:].replace("Hello", r"\theta"), 1, RAW.replace("backslash", "backslash in line 8")),
         (PAGE + 'def f():\n    r"""\n    # F\n    """\n', 14, TITLE),
