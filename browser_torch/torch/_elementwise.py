@@ -54,6 +54,8 @@ def fit_gradient(gradient: Tensor, shape: Shape) -> Tensor:
 
 
 def _check_pair(name: str, a: Any, b: Any) -> None:
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return
     for place, one in (("input", a), ("other", b)):
         if not isinstance(one, (Tensor, int, float, complex)):
             raise TypeError(

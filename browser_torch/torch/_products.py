@@ -8,7 +8,7 @@ from torch._dtypes import FLOATING, c_name
 from torch._elementwise import conjugated, fit_gradient
 from torch._raw import Binary, Reduction, binary, cast, contiguous, reduce, same_dtype
 from torch._raw import matmul as raw_matmul
-from torch._shapes import contiguous_strides
+from torch._shapes import contiguous_strides, view_strides
 from torch._tape import Mode, record
 from torch._tensor import Tensor, alias_of, method, view_of
 
@@ -194,19 +194,25 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             "mat1 and mat2 must have the same dtype, but got "
             f"{_scalar_name(input)} and {_scalar_name(weight)}"
         )
+    if len(weight.shape) > 2:
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {len(weight.shape)}D"
+        )
     # With sixteen bits the sum is rounded once, after the bias.
     work, d = input.dtype.work, input.dtype
-    flat = cast(alias_of(input).reshape(rows, input.shape[-1]), work)
-    columns = weight.shape[0]
-    turned = cast(alias_of(weight), work).t()
+    columns, inside = weight.shape
+    flat = cast(_as_rows(input, rows, inside), work)
+    wide = cast(weight, work)
+    turned = view_of(wide, (inside, columns), wide._strides[::-1], wide._offset)
     if bias is None:
         out = raw_matmul(flat, turned)
     elif bias.shape == (columns,) and work.is_floating_point:
-        out = raw_matmul(flat, turned, contiguous(cast(alias_of(bias), work)))
+        out = raw_matmul(flat, turned, contiguous(cast(bias, work)))
     else:
         out = binary(Binary.ADD, raw_matmul(flat, turned), cast(bias, work))
     out = cast(out, d)
-    shape = (*input.shape[:-1], out.shape[-1])
+    *places, _ = input.shape
+    shape = (*places, columns)
     out = view_of(out, shape, contiguous_strides(shape), 0)
     need_input, need_weight = input.requires_grad, weight.requires_grad
 
@@ -240,6 +246,14 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     inputs = (input, weight) if bias is None else (input, weight, bias)
     saved = [*((weight,) if need_input else ()), *((input,) if need_weight else ())]
     return record(out, inputs, backward, "Addmm" if bias is not None else "Mm", saved)
+
+
+def _as_rows(input: Tensor, rows: int, columns: int) -> Tensor:
+    r"""All axes but the last as one, without a history; a copy only if there is no such view."""
+    strides = view_strides(input.shape, input._strides, (rows, columns))
+    if strides is None:
+        input, strides = contiguous(input), (columns, 1)
+    return view_of(input, (rows, columns), strides, input._offset)
 
 
 def _scalar_name(one: Tensor) -> str:

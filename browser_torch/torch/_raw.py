@@ -420,19 +420,23 @@ def matmul(a: Tensor, b: Tensor, added: Tensor | None = None) -> Tensor:
         return _complex_matmul(a, b)
     work = d.work if d is not bool_ else int64
     a, b = cast(a, work), cast(b, work)
-    lead = broadcast(a.shape[:-2], b.shape[:-2])
-    out = unfilled((*lead, a.shape[-2], b.shape[-1]), work)
-    tensors = (out, _with_lead(a, lead), _with_lead(b, lead), _packed())
-    run(Operation.MATMUL, (), *tensors, *(() if added is None else (added,)))
+    *lead_a, rows, _ = a.shape
+    *lead_b, _, columns = b.shape
+    lead = lead_a
+    if lead_a != lead_b:
+        lead = broadcast(lead_a, lead_b)
+        a, b = _with_lead(a, lead), _with_lead(b, lead)
+    out = unfilled((*lead, rows, columns), work)
+    if added is None:
+        run(Operation.MATMUL, (), out, a, b, _packed())
+    else:
+        run(Operation.MATMUL, (), out, a, b, _packed(), added)
     return cast(out, d)
 
 
 def _with_lead(one: Tensor, lead: Shape) -> Tensor:
     r"""Matrices, broadcast over the axes before their last two."""
-    own = one.shape[:-2]
-    if own == lead:
-        return one
-    strides = expanded_strides(own, one._strides[:-2], lead)
+    strides = expanded_strides(one.shape[:-2], one._strides[:-2], lead)
     return view_of(one, (*lead, *one.shape[-2:]), (*strides, *one._strides[-2:]), one._offset)
 
 

@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any
 
 from torch._dtypes import BOOLEAN, INTEGRAL, scalar_name
+from torch._raw import Binary, binary, contiguous_copy
 from torch._tensor import Counter, Tensor, alias_of, view_of
 
 
@@ -240,6 +241,26 @@ def record_view(
     return out
 
 
+def record_parts(
+    parts: Sequence[Tensor],
+    source: Tensor,
+    backward: Callable[[Sequence[Tensor | None]], Gradients],
+    name: str,
+) -> None:
+    r"""The same for several views, which one operation has made.
+
+    The derivative gets the gradients of all parts at a time; that of a part without one is None.
+    """
+    base = source._base if source._base is not None else source
+    node = None
+    if needs_record((source,)):
+        node = Node((source,), backward, name, outputs=len(parts))
+    for slot, part in enumerate(parts):
+        part._base, part._seen = base, part._counter.rebased
+        if node is not None:
+            part._node, part._slot, part.requires_grad = node, slot, True
+
+
 def refresh(view: Tensor) -> None:
     r"""Gives a view whose base has been changed in place its place in the graph again."""
     if view._seen == view._counter.rebased:
@@ -392,21 +413,20 @@ def _check_saved(node: Node) -> None:
 
 
 def _count_uses(roots: Iterable[Any]) -> dict[Any, int]:
-    r"""How often each node's result was used below the roots."""
-    uses: dict[Any, int] = {}
-    stack = list(roots)
-    known = set(stack)
+    r"""How often the results of each node were used below the roots; the same for leaves."""
+    uses = dict.fromkeys(roots, 0)
+    stack = [root for root in uses if isinstance(root, Node)]
     while stack:
-        node = stack.pop()
-        if not isinstance(node, Node):
-            continue
-        for edge in node.edges:
+        for edge in stack.pop().edges:
             if edge is None:
                 continue
             target = edge[0]
-            uses[target] = uses.get(target, 0) + 1
-            if target not in known:
-                known.add(target)
+            known = uses.get(target)
+            if known is not None:
+                uses[target] = known + 1
+                continue
+            uses[target] = 1
+            if isinstance(target, Node):
                 stack.append(target)
     return uses
 
@@ -437,15 +457,18 @@ class _Walk:
             parts = self.waiting[target] = [None] * count
         if gradient is None:
             return
-        parts[slot] = gradient if parts[slot] is None else parts[slot] + gradient
+        if parts[slot] is None:
+            parts[slot] = gradient
+        elif self.create_graph:
+            parts[slot] = parts[slot] + gradient
+        else:
+            parts[slot] = binary(Binary.ADD, parts[slot], gradient)
 
-    def release(self, target: Any) -> None:
-        r"""A use of a node is done; after the last one it can be visited."""
-        self.uses[target] = self.uses.get(target, 0) - 1
-        if self.uses[target] <= 0:
-            # Leaves first, then what was computed last.
-            number = target.number if isinstance(target, Node) else 2**60
-            heapq.heappush(self.ready, (-number, id(target), target))
+    def put(self, target: Any) -> None:
+        r"""All uses of a node are done: it can be visited."""
+        # Leaves first, then what was computed last.
+        number = target.number if isinstance(target, Node) else 2**60
+        heapq.heappush(self.ready, (-number, id(target), target))
 
     def run(self, roots: Sequence[Tensor], gradients: Sequence[Tensor]) -> None:
         r"""Visits all nodes below the roots."""
@@ -454,8 +477,8 @@ class _Walk:
         for (target, slot), gradient in zip(targets, gradients, strict=True):
             self.give(target, slot, gradient)
         for target in {target: None for target, _ in targets}:
-            if not self.uses.get(target):
-                self.release(target)
+            if not self.uses[target]:
+                self.put(target)
         while self.ready:
             target = heapq.heappop(self.ready)[2]
             parts = self.waiting.pop(target)
@@ -490,9 +513,13 @@ class _Walk:
         if not self.retain and node.saved:
             node.saved = node.backward = node.result = None
         for edge, gradient in zip(node.edges, gradients, strict=False):
-            if edge is not None:
-                self.give(*edge, gradient)
-                self.release(edge[0])
+            if edge is None:
+                continue
+            target, slot = edge
+            self.give(target, slot, gradient)
+            self.uses[target] -= 1
+            if not self.uses[target]:
+                self.put(target)
 
     def unpack(self, node: Node) -> Tensor:
         r"""The node's own result, with its place in the graph if derivatives are recorded."""
@@ -503,7 +530,8 @@ class _Walk:
 
     def arrive(self, leaf: Tensor, gradient: Tensor) -> None:
         r"""The whole gradient of a leaf is there."""
-        for entry in list((leaf._hooks or {}).get("gradient", ())):
+        hooks = leaf._hooks or {}
+        for entry in list(hooks.get("gradient", ())):
             changed = entry[0](gradient)
             gradient = gradient if changed is None else changed
         if self.collect:
@@ -514,18 +542,16 @@ class _Walk:
             leaf.grad = leaf.grad + gradient
         else:
             leaf.grad = gradient if self.create_graph else own_memory(gradient)
-        for entry in list((leaf._hooks or {}).get("accumulated", ())):
+        for entry in list(hooks.get("accumulated", ())):
             entry[0](leaf)
 
 
 def own_memory(gradient: Tensor) -> Tensor:
     r"""A gradient that shares its memory with nothing else: optimizers change it in place."""
-    from torch import _raw
-
     whole = gradient.numel() * gradient.dtype.itemsize == gradient._storage.n_bytes
     if whole and gradient._base is None and gradient.is_contiguous():
         return alias_of(gradient)
-    return _raw.contiguous_copy(gradient)
+    return contiguous_copy(gradient)
 
 
 def run_backward(

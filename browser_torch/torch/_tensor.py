@@ -6,7 +6,7 @@ class its methods with `method`.
 
 import math
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 from torch._dtypes import Default, cpu, device, dtype
@@ -184,8 +184,8 @@ class Tensor:
             raise TypeError("len() of a 0-d tensor")
         return self.shape[0]
 
-    def __hash__(self) -> int:
-        return id(self)
+    # `==` compares elements, so a class without this line could be no key.
+    __hash__ = object.__hash__
 
 
 class UntypedStorage:
@@ -232,23 +232,30 @@ def in_words_of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def new(shape: Shape, d: dtype, strides: Shape | None = None, clear: bool = True) -> Tensor:
     r"""A tensor with memory of its own, full of zeros if it is to be `clear`."""
-    n_bytes = math.prod(shape) * d.itemsize
+    shape, n_bytes, plain = _layout(tuple(shape), d.itemsize)
+    tensor = Tensor.__new__(Tensor)
+    tensor._storage = Storage(n_bytes, clear)
+    tensor._offset, tensor.shape, tensor.dtype = 0, shape, d
+    tensor._strides = plain if strides is None else strides
+    tensor._counter = Counter()
+    return tensor
+
+
+@lru_cache(4096)
+def _layout(shape: Shape, itemsize: int) -> tuple[Size, int, Shape]:
+    r"""Of a new tensor: the shape, how many bytes it takes, and the plain strides."""
     if min(shape, default=0) < 0:
         negative = next(size for size in shape if size < 0)
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {negative}: {list(shape)}"
         )
+    n_bytes = math.prod(shape) * itemsize
     if n_bytes > 2**31:
         raise RuntimeError(
             f"[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you "
             f"tried to allocate {n_bytes} bytes"
         )
-    tensor = Tensor.__new__(Tensor)
-    tensor._storage = Storage(n_bytes, clear)
-    tensor._offset, tensor.shape, tensor.dtype = 0, Size(shape), d
-    tensor._strides = contiguous_strides(shape) if strides is None else strides
-    tensor._counter = Counter()
-    return tensor
+    return Size(shape), n_bytes, contiguous_strides(shape)
 
 
 def unfilled(shape: Shape, d: dtype, strides: Shape | None = None) -> Tensor:
@@ -260,7 +267,8 @@ def view_of(source: Tensor, shape: Shape, strides: Shape, offset: int) -> Tensor
     r"""Another look at the memory of a tensor, without a history."""
     tensor = Tensor.__new__(Tensor)
     tensor._storage, tensor.dtype, tensor._counter = source._storage, source.dtype, source._counter
-    tensor._offset, tensor.shape, tensor._strides = offset, Size(shape), tuple(strides)
+    tensor.shape = shape if type(shape) is Size else Size(shape)
+    tensor._offset, tensor._strides = offset, tuple(strides)
     return tensor
 
 

@@ -1,6 +1,7 @@
 r"""Other looks at the same memory: only shape, strides and offset change."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from torch._dtypes import dtype
@@ -21,7 +22,7 @@ from torch._shapes import (
     wrap_axes,
     wrap_axis,
 )
-from torch._tape import record, record_view
+from torch._tape import record, record_parts, record_view
 from torch._tensor import Tensor, alias_of, in_words_of_numpy, method, view_of
 
 
@@ -367,10 +368,26 @@ def split(input: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
             f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size "
             f"at dimension {dim}), but got split_sizes={sizes}"
         )
-    parts, start = [], 0
+    if min(sizes, default=0) < 0:
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes have only non-negative entries, but got "
+            f"split_sizes={sizes}"
+        )
+    strides, start = input._strides, input._offset
+    shapes, parts = [], []
     for one in sizes:
-        parts.append(narrow(input, axis, start, one))
-        start += one
+        shapes.append((*input.shape[:axis], one, *input.shape[axis + 1 :]))
+        parts.append(view_of(input, shapes[-1], strides, start))
+        start += one * strides[axis]
+
+    def backward(gradients: Sequence[Tensor | None]) -> tuple[Tensor]:
+        from torch._joining import cat
+
+        d = next(one.dtype for one in gradients if one is not None)
+        given = zip(gradients, shapes, strict=True)
+        return (cat([filled(shape, 0, d) if one is None else one for one, shape in given], axis),)
+
+    record_parts(parts, input, backward, "Split")
     return tuple(parts)
 
 
