@@ -255,6 +255,9 @@ def record_parts(
     node = None
     if needs_record((source,)):
         node = Node((source,), backward, name, outputs=len(parts))
+        if len(parts) == 1:
+            # The gradient of a single result comes without a list.
+            node.backward = lambda gradient: backward([gradient])
     for slot, part in enumerate(parts):
         part._base, part._seen = base, part._counter.rebased
         if node is not None:
