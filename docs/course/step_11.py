@@ -141,7 +141,7 @@ def share(step):
     rising = max(1, round(0.05 * STEPS))
     if step < rising:
         return (step + 1) / rising
-    done = (step - rising) / (STEPS - rising)
+    done = (step - rising) / max(1, STEPS - rising)
     return 0.1 + 0.9 * (1 + math.cos(math.pi * done)) / 2
 
 

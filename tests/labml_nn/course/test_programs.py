@@ -109,6 +109,15 @@ def test_each_program_runs_alone_and_predicts_better_than_guessing(
     assert max(losses.values()) < math.log(n_vocab) - 0.2
 
 
+@pytest.mark.parametrize("number", [10, 11, 12])
+def test_a_schedule_has_a_rate_after_a_single_step(
+    number: int, text: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = run(number, text, repository)
+    monkeypatch.setitem(names, "STEPS", 1)
+    assert [names["share"](step) for step in range(2)] == [1, 1]
+
+
 def test_a_step_changes_at_most_40_lines(repository: Path) -> None:
     texts = [path_of(number, repository).read_text("utf-8") for number in STEPS]
     sizes = [sum(changed(difference(*pair))) for pair in zip(texts, texts[1:], strict=False)]
