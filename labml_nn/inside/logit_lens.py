@@ -203,8 +203,8 @@ def example(
     [Read after each layer: the likeliest letter after “my
     lor”](../../results/inside.json#tables.example)
 
-    Before the first layer, the stream has only the last letter and its position. The “d” is first
-    after two layers, and sure after four.
+    Before the first layer, the stream has only the last letter and its position. The “d” is the
+    likeliest after two layers, and sure after four.
 
     [The likeliest letter after each layer, for each position of a line; darker is more
     probable](../../results/inside.json#figures.line)

@@ -14,8 +14,8 @@ check of its answer. Each page answers a failure:
    few solved questions. With so few, it stops getting better.
 3. [GRPO](grpo.py): a check is a number, without a gradient. So several answers to one question are
    compared with each other, and the better ones made likelier.
-4. [What to watch](signals.py): the loss is zero whatever happens, and a high reward proves little.
-   So six numbers of a step together tell what goes wrong.
+4. [What to watch](signals.py): the loss is nearly zero whatever happens, and a high reward proves
+   little. So six numbers of a step together tell what goes wrong.
 5. [Sorting from rewards alone](grpo_experiment.py): the training itself, with all that we changed
    about it.
 6. [PPO and generalised advantages](ppo.py): all tokens of an answer get the same praise or blame,

@@ -7,7 +7,7 @@ know: loop.py
 
 A cell of a notebook trains a model for 600 steps, with the [loop](loop.py#train). You run it again.
 Now the loop starts with the trained weights, and with a new optimizer, a new warm-up and the
-batches of the first time. The curve begins near 2 and not at 4.2, and looks like that of a new and
+batches of the first time. The curve begins near 2 and not at 4.3, and looks like that of a new and
 much better model. Nothing says that it isn't.
 
 A run keeps together what a training changes: the weights, the optimizers, the number of steps that

@@ -81,7 +81,7 @@ def with_temperature(temperature: float) -> Choose:
     Token $i$ has the logit $z_i$, and gets the probability $p_i$; the sum is over all tokens $j$.
     The logits are divided by the temperature $T$ before the softmax. Below 1 their differences
     grow, and likely tokens get likelier. Above 1 the probabilities come closer to each other: at 2,
-    the letters above have 0.51, 0.31 and 0.19. At 0 the likeliest token is left alone.
+    the letters above have 0.51, 0.31 and 0.19. At 0 only the likeliest token is left.
 
     [Five tokens with logits of 4 to 0, drawn at four
     temperatures](../../results/model_drawings.json#figures.temperatures)

@@ -197,7 +197,7 @@ def example(
 
     ??? question "Which of the two functions makes the kernel faster, and why?"
         The mask function: tiles that it hides as a whole are skipped. A score function has to be
-        computed for every score.
+        computed for every score of the others.
 
     ??? question "A window of 256 in a text of 4,096, tiles of 128: how many tiles are computed?"
         Three in each row, but one in the first and two in the second: 93 of 1,024.

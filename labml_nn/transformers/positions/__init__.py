@@ -18,7 +18,8 @@ of training.
 3. [Transformer-XL](transformer_xl.py): sines of the distance, projected, at any distance.
 4. [ALiBi](alibi.py): a penalty that grows with the distance, and nothing learned.
 
-**Rotated.** The position is an angle, and the distance is the angle between a query and a key:
+**Rotated.** Queries and keys are rotated, each by angles that grow with its position. So a score
+depends on the distance of the two:
 
 5. [Rotary positions](../rotary.py), and [which features are a pair](rotary_pairs.py).
 6. [Attention](rotary_attention.py) with them.
