@@ -104,7 +104,8 @@ class Site:
 
     `uris` are the paths of their pages, and `documents` those of the hand-written ones; all are
     keyed by the path of the file from the root, and so are the `results`. `resolves_html` is that
-    of its [links](page/links.py#Links), and `url` its address, if that is known. `conflicts` names
+    of its [links](page/links.py#Links), `url` its address and `name` what its settings call it, if
+    these are known. `conflicts` names
     files that want the page of another, and `import_folders` are where the sources are
     [imported from](reading/import_folders.py).
     """
@@ -115,6 +116,7 @@ class Site:
     documents: Mapping[str, str]
     resolves_html: bool = False
     url: str = ""
+    name: str = ""
     results: Mapping[str, Result] = field(default_factory=dict)
     conflicts: tuple[Problem, ...] = ()
     import_folders: Mapping[str, str] = field(default_factory=dict)
@@ -531,9 +533,11 @@ def for_programs(site: Site, pages: Sequence[Page]) -> dict[str, str]:
     [feed](takeaway/feed.py). An engine would take twins for pages, so they are put into the site
     when it is built.
     """
-    made = twin.for_programs(pages, site.links, site.url)
+    home = next((page for page in pages if page.uri == "index.md"), pages[0])
+    name = site.name or home.title
+    made = twin.for_programs(pages, site.links, site.url, name)
     paths = {uri: path for path, uri in site.uris.items()}
-    news = feed.feed(pages, paths, feed.days(site.settings.root), site.url)
+    news = feed.feed(pages, paths, feed.days(site.settings.root), site.url, name)
     return {**made, feed.FEED: news} if news else made
 
 
@@ -567,7 +571,8 @@ def with_pictures(
     not strict and nothing here can draw, `report` is told.
     """
     store = site.settings.root / site.settings.store
-    name = next((page.title for page in made if page.uri == "index.md"), "")
+    home = next((page.title for page in made if page.uri == "index.md"), "")
+    name = site.name or home
 
     def drawn(page: Page) -> Page:
         uri = posixpath.join(folder(page.uri), shared_pictures.NAME)

@@ -152,7 +152,7 @@ class LiteratePlugin(BasePlugin):
         """
         self.kept_site.put_back(Path(config.site_dir))
         try:
-            loaded, written = self._pages(config.site_url or "")
+            loaded, written = self._pages(config.site_url or "", config.site_name)
         except LiterateError as error:
             raise PluginError(f"\n{error}") from None
         self.for_programs = site.for_programs(loaded, written)
@@ -221,14 +221,14 @@ class LiteratePlugin(BasePlugin):
         """
         self.kept_site.undo()
 
-    def _pages(self, url: str) -> tuple[Site, list[Page]]:
+    def _pages(self, url: str, name: str) -> tuple[Site, list[Page]]:
         if not self.serves:
-            loaded = replace(site.load(self.settings), url=url)
+            loaded = replace(site.load(self.settings), url=url, name=name)
             kept = KeptPages(None, on_disk=self.on_disk)
             return loaded, site.correct_pages(loaded, log.info, kept, log.warning)
         if self.kept_pages is None:
             self.kept_pages = kept_pages.nothing(self.settings)
-        loaded = site.load(self.settings, self.kept_pages.sources)
+        loaded = replace(site.load(self.settings, self.kept_pages.sources), name=name)
         return loaded, site.correct_pages(loaded, log.info, self.kept_pages, log.warning)
 
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:

@@ -65,7 +65,8 @@ def build(loaded: Site, destination: Path, report: Callable[[str], None]) -> Non
     folder = root / loaded.settings.store / "zensical"
     # What an earlier build left is not looked at: a page that is gone would still be built.
     shutil.rmtree(folder, ignore_errors=True)
-    loaded = replace(loaded, resolves_html=True, url=address)
+    name = known.get("site_name") or ""
+    loaded = replace(loaded, resolves_html=True, url=address, name=name)
     pages = site.correct_pages(loaded, report)
     site.write(loaded, folder / "docs", report, pages)
     changes = yaml.safe_dump(derived(known, root, folder, len(pages)), allow_unicode=True)

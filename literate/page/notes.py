@@ -46,6 +46,11 @@ _LICENCE = re.compile(
     r"|\bgoverned by an? [\w-]+ licen[sc]e\b",
     re.IGNORECASE,
 )
+# How the text of one begins that is a docstring, and what its last paragraph speaks of.
+_TITLED = re.compile(r"(?:[\w. -]+ )?licen[sc]e\b[^.]*$|copyright\b|\(c\) ?\d{4}", re.IGNORECASE)
+_LEGAL = re.compile(
+    r"\b(?:licen[sc]e|permission|software|warrant(?:y|ies)|liable)\b", re.IGNORECASE
+)
 _LONG = 3
 _ABOVE = 5
 # A name that Python or a library may look for, such as `__init__`.
@@ -101,9 +106,15 @@ class NoteView:
 def _is_licence(note: Note) -> bool:
     r"""
     Whether a note is the licence above a file. It is folded: a page begins with what it is about.
+    A docstring is one that says nothing else.
     """
-    if note.kind != "comment" or note.first > _ABOVE or not note.texts:
+    if note.first > _ABOVE or not note.texts:
         return False
+    if note.kind != "comment":
+        text = "\n".join(note.texts).strip()
+        first, _, last = text.partition("\n\n")[0], *text.rpartition("\n\n")[1:]
+        marks = _TITLED.match(first), _LICENCE.search(text), _LEGAL.search(last)
+        return last != text and all(marks)
     if len(note.texts) >= _LONG:
         return bool(_LICENCE.search("\n".join(note.texts)))
     first = _LICENCE.search(note.texts[0])

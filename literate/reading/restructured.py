@@ -627,7 +627,8 @@ def _announcing(prose: list[TextLine]) -> list[TextLine]:
 def _line_block(lines: Sequence[TextLine], at: int) -> _Made:
     r"""
     A paragraph of lines with a bar before each: they end where their author ends them. What is
-    indented goes on with the line above it.
+    indented goes on with the line above it. So far in that Markdown takes it for code, it is a
+    quotation.
     """
     if not _BARRED.fullmatch(lines[at].text) or at and not lines[at - 1].is_blank:
         return None
@@ -638,11 +639,14 @@ def _line_block(lines: Sequence[TextLine], at: int) -> _Made:
     if len(own) < 2 or any(line.indent <= lines[at].indent for line in more):
         return None
     made: list[TextLine] = []
+    blanks = place(lines, at)
+    is_quoted = lines[at].indent >= len(blanks) + 4
+    before = f"{blanks}> " if is_quoted else " " * lines[at].indent
     for line, below in zip(inside, [*inside[1:], None], strict=False):
         text = line.text.strip().removeprefix("|").strip()
         # Two blanks end a line in Markdown.
         ends = "  " if below in own else ""
-        made.append(TextLine(" " * lines[at].indent + text + ends, line.at))
+        made.append(TextLine(before + text + ends, line.at))
     return _prose(made), end
 
 

@@ -55,27 +55,32 @@ def days(root: Path) -> dict[str, str]:
     return dates
 
 
-def feed(pages: Sequence[Page], paths: Mapping[str, str], came: Mapping[str, str], url: str) -> str:
+def feed(
+    pages: Sequence[Page],
+    paths: Mapping[str, str],
+    came: Mapping[str, str],
+    url: str,
+    name: str,
+) -> str:
     r"""
     ## The feed
 
     In Atom. `paths` are those of the files by the addresses of their pages, and `came` says when
-    they [came](#days). Empty where nothing is known.
+    they [came](#days); `name` is that of the site. Empty where nothing is known.
     """
     dated = [(came[paths[page.uri]], page) for page in pages if paths.get(page.uri) in came]
     newest = sorted(dated, key=lambda pair: (pair[0], pair[1].uri), reverse=True)[:NEWEST]
     if not newest or not url:
         return ""
-    home = next((page.title for page in pages if page.uri == "index.md"), pages[0].title)
     start = url if url.endswith("/") else f"{url}/"
     parts = [
         '<?xml version="1.0" encoding="utf-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom">',
-        f"<title>{escape(home)}</title>",
+        f"<title>{escape(name)}</title>",
         f"<id>{escape(start)}</id>",
         f'<link href="{escape(start)}"/>',
         f'<link rel="self" href="{escape(start)}{FEED}"/>',
-        f"<author><name>{escape(home)}</name></author>",
+        f"<author><name>{escape(name)}</name></author>",
         f"<updated>{newest[0][0]}</updated>",
     ]
     for when, page in newest:

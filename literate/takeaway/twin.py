@@ -183,19 +183,19 @@ def _listed(listed: Listed) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def for_programs(pages: Sequence[Page], links: Links, url: str) -> dict[str, str]:
+def for_programs(pages: Sequence[Page], links: Links, url: str, name: str) -> dict[str, str]:
     r"""
     ## What a site has for programs
 
     The twins, the file that leads to all of them, the one that has all of them, the list of all
     snippets, and “robots.txt”, which lets every program in. `url` is the address of the site, if
-    that is known.
+    that is known, and `name` what it is called.
     """
     known = [page for page in pages if page.twin]
     site_map = f"Sitemap: {posixpath.join(url, 'sitemap.xml')}\n" if url else ""
     return {
         **{place(page.uri): page.twin for page in known},
-        GUIDE: guide(known, links),
+        GUIDE: guide(known, links, name),
         WHOLE: whole(known),
         SNIPPETS: json.dumps(_snippets(pages), ensure_ascii=False, indent=1) + "\n",
         ROBOTS: f"User-agent: *\nAllow: /\n{site_map}",
@@ -211,7 +211,7 @@ def whole(pages: Sequence[Page]) -> str:
     return "\n".join(f"<!-- {place(page.uri)} -->\n\n{page.twin}" for page in pages)
 
 
-def guide(pages: Sequence[Page], links: Links) -> str:
+def guide(pages: Sequence[Page], links: Links, name: str) -> str:
     r"""
     ## The file that leads to all others
 
@@ -231,7 +231,7 @@ def guide(pages: Sequence[Page], links: Links) -> str:
             "links to the run that recorded it; the pages below “results” have all values of these "
             "runs."
         )
-    parts = [f"# {home.title}", *([f"> {home.summary}"] if home.summary else []), what]
+    parts = [f"# {name}", *([f"> {home.summary}"] if home.summary else []), what]
     for name, entries in groups.items():
         parts += [f"## {name}", "\n".join(entries)]
     about = "every definition that can be copied, with the address of a file that runs by itself"

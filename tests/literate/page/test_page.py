@@ -215,6 +215,25 @@ def test_a_licence_on_top_of_a_file_is_folded_and_a_remark_is_not() -> None:
 
 
 @pytest.mark.parametrize(
+    ("above", "below", "is_folded"),
+    [
+        ("The MIT License (MIT)\n\n", "", True),
+        ("", "", True),
+        ("How it is licensed\n\n", "", False),
+        ("", "\n\nA module that sorts.", False),
+    ],
+)
+def test_a_docstring_that_is_nothing_but_a_licence_is_folded(
+    above: str, below: str, is_folded: bool
+) -> None:
+    licence = "Copyright (c) Somebody\n\nPermission is granted to use this software."
+    text = f'"""\n{above}{licence}{below}\n"""\n\nx = 1\n'
+    shown = rendered(written(parse(text, "a.py")).markdown)
+    assert bool(shown.texts(".//details")) == is_folded
+    assert "this software" in shown.text()
+
+
+@pytest.mark.parametrize(
     ("comment", "is_folded"),
     [
         ("# Copyright (c) Somebody, Inc. and affiliates.\n# All rights reserved.", True),

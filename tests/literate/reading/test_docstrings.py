@@ -521,6 +521,7 @@ def test_two_colons_behind_what_is_said_of_an_argument_announce_no_code(title: s
         ("a |b| and |c|\n\n.. |b| replace:: some\n   words", "a some words and |c|"),
         ("a |b|\n\n.. |c| replace:: d", "a |b|\n.. |c| replace:: d"),
         ("Text\n\n| one\n| two\n  more\n| three", "Text\none  \ntwo\nmore  \nthree"),
+        ("Text:\n\n    | one\n    | two", "Text:\n> one  \n> two"),
         (
             "Text\n\n| a | b |\n| - | - |\n\nof P(A\n| B)::",
             "Text\n| a | b |\n| - | - |\nof P(A\n| B)::",

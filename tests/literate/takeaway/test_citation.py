@@ -33,13 +33,14 @@ def test_the_feed_has_the_newest_pages_first(tmp_path: Path) -> None:
     pages = [Page(f"p/{name}.md", f"<{name}>", f"{name} & more", "", {}, ()) for name in "abc"]
     paths = {one.uri: one.uri.replace(".md", ".py") for one in pages}
     came = {"p/a.py": "2026-01-03T00:00:00+00:00", "p/b.py": "2026-02-01T00:00:00+00:00"}
-    root = ElementTree.fromstring(feed(pages, paths, came, "https://a.org/s"))
+    root = ElementTree.fromstring(feed(pages, paths, came, "https://a.org/s", "Site"))
     entries = root.findall(f"{ATOM}entry")
     assert [one.findtext(f"{ATOM}title") for one in entries] == ["<b>", "<a>"]
     assert entries[0].findtext(f"{ATOM}id") == "https://a.org/s/p/b/"
+    assert root.findtext(f"{ATOM}title") == "Site"
     assert root.findtext(f"{ATOM}updated") == came["p/b.py"]
     # Nothing is known of the days, or of the address.
-    assert feed(pages, paths, {}, "https://a.org/s") == feed(pages, paths, came, "") == ""
+    assert feed(pages, paths, {}, "https://a.org/s", "") == feed(pages, paths, came, "", "") == ""
 
 
 def test_a_page_is_as_old_as_the_commit_that_brought_it(tmp_path: Path) -> None:

@@ -9,5 +9,5 @@ from literate.takeaway.twin import guide
 
 def test_a_package_without_results_is_not_said_to_have_numbers() -> None:
     home = Page(uri="index.md", title="A package", summary="", markdown="", files={}, problems=())
-    said = guide([home], Links({}, {}, Path(), "docs"))
-    assert said.startswith("# A package\n\nEach page is") and "number" not in said
+    said = guide([home], Links({}, {}, Path(), "docs"), "Site")
+    assert said.startswith("# Site\n\nEach page is") and "number" not in said
