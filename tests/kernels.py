@@ -28,7 +28,7 @@ FORM: Mapping[str, object] = {
     "sample_length": 20, "folder": "random",
 }  # fmt: skip
 # Seconds for one cell on a busy machine.
-SECONDS = 300
+SECONDS = 900
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -29,6 +29,7 @@ PLACES = {
     "tests/browser/test_exercises.py": ("exercises",),
     "tests/browser_torch/": ("stand-in-1", "stand-in-2"),
     "tests/literate/": ("tool",),
+    "tests/literate/test_notebook_cells_again.py": ("again-1", "again-2", "again-3", "again-4"),
     "tests/literate/test_notebook_runs.py": ("notebooks-1", "notebooks-2", "notebooks-3"),
     "tests/mutants/": ("mutants",),
     "tests/wrongline/": ("wrongline",),

@@ -66,10 +66,10 @@ def notebook(
         torch.manual_seed(seed)
         model = make().to(device)
         runs[name] = Run(model, batches.at, **recipe(model), name=name, keep_in=keep_in)
+    losses = {}
 
     # ### Training
     # One after the other. Stop it when you like; run this cell again, and it goes on.
-    losses = {}
     for name, run in runs.items():
         run.train(steps)
 

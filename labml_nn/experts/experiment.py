@@ -173,12 +173,12 @@ def notebook(
         after_step = lambda step, loss, model=model, balance=balance: balance(model)  # noqa: E731
         how = {"gradients": gradients_of_batch, "after_step": after_step}
         runs[way] = Run(model, batches.at, [adamw(model)], name=way, keep_in=keep_in, **how)
+    loads = {}
 
     # ### Training
     # On the CPU: by our count, a Tesla T4 would take longer to start the many small products of the
     # experts than two cores to compute them. Stop it when you like; run this cell again, and it
     # goes on.
-    loads = {}
     for way, run in runs.items():
         run.train(steps)
 

@@ -185,14 +185,15 @@ def notebook(
         return [share_right(half, ask(model, tokenizer, half)) for half in (taught, held_out)]
 
     answering.train(fine_tuning_steps, ask_all, times=4)
-    shares = answering.seen
 
     # ### Right answers
     # Those about held-out facts come from what the model has read. No curve begins at zero steps:
     # there the model can't know what the marks mean, and no answer ends.
     import matplotlib.pyplot as plt
 
-    plt.plot(list(shares), list(shares.values()), label=["taught", "held out"])
+    shares = answering.seen
+    for at, name in enumerate(("taught", "held out")):
+        plt.plot(list(shares), [one[at] for one in shares.values()], label=name)
     plt.xlabel("steps of fine-tuning")
     plt.ylabel("share of right answers")
     plt.legend()

@@ -101,7 +101,6 @@ def notebook(
     first, first_held, second, second_held = parts
     batches = RandomWindows(first, seq_len, 12, seed)
     more = RandomWindows(second, seq_len, 12, seed)
-    found = {}
 
     # The loss on both texts; it is kept for the picture.
     def report(name: str, model: nn.Module) -> None:
@@ -116,6 +115,7 @@ def notebook(
     torch.manual_seed(seed)
     base = AutoregressiveTransformer(len(tokenizer)).to(device)
     learning = Run(base, batches.at, [adamw(base, 3e-3)], name="base", keep_in=keep_in)
+    found = {}
 
     # It learns the first text. Stop it when you like; run this cell again, and it goes on.
     learning.train(steps)
@@ -125,6 +125,7 @@ def notebook(
     # A copy, which starts where the base is.
     full = deepcopy(base)
     in_full = Run(full, more.at, [adamw(full, 3e-3)], name="full", keep_in=keep_in)
+    found.pop("full", None)
 
     # It learns the second text, and forgets the first.
     in_full.train(steps // 2)
@@ -140,6 +141,7 @@ def notebook(
     with_adapter = Run(
         adapted, more.at, [adamw(adapted, 1e-2)], name=f"LoRA {rank}", keep_in=keep_in
     )
+    found.pop("LoRA", None)
 
     # Only the adapters learn.
     with_adapter.train(steps // 2)

@@ -187,14 +187,15 @@ def notebook(
         return [chosen.mean().item(), rejected.mean().item()]
 
     run.train(preference_steps, log_likely, times=preference_steps)
-    curves = list(run.seen.values())
 
     # ### What the pairs have done
     # Both kinds of answers can become less likely, as long as the rejected ones do so faster. And
     # whether a short answer is right, no pair has said.
     import matplotlib.pyplot as plt
 
-    plt.plot(curves, label=["chosen", "rejected"])
+    curves = list(run.seen.values())
+    for at, name in enumerate(("chosen", "rejected")):
+        plt.plot([one[at] for one in curves], label=name)
     plt.xlabel("steps on pairs")
     plt.ylabel("mean log-probability of an answer")
     plt.legend()

@@ -121,24 +121,24 @@ def notebook(steps: int = 600, seed: int = 1, keep_in: str = "") -> None:
         return [now, scores[1].max().item()]
 
     # ### Training
-    # Stop it when you like; run this cell again, and it goes on. At the end, all heads are
-    # measured.
+    # Stop it when you like; run this cell again, and it goes on.
     training.train(steps, look, times=60)
-    loss, right, scores = measure(model, *held_out)
+    loss, right, _ = measure(model, *held_out)
     print(f"validation loss where sequences repeat {loss:.3f}, predicted {right:.1%}")
 
     # ### The bump
     # The loss falls while the score rises. This sudden fall is called the *induction bump*.
     import matplotlib.pyplot as plt
 
-    names = ["loss where sequences repeat", "best induction score"]
-    plt.plot(list(training.seen), list(training.seen.values()), label=names)
+    for at, name in enumerate(("loss where sequences repeat", "best induction score")):
+        plt.plot(list(training.seen), [one[at] for one in training.seen.values()], label=name)
     plt.xlabel("step")
     plt.legend()
     plt.show()
 
     # ### The heads
     # The two scores, and the loss where sequences repeat without the head.
+    _, _, scores = measure(model, *held_out)
     n_layers, heads = scores.shape[1:]
     for layer in range(n_layers):
         for head in range(heads):

@@ -70,6 +70,7 @@ def notebook(
     model = AutoregressiveTransformer(len(tokenizer), 128, 4, 4, 512, seq_len).to(device)
     batches = RandomWindows(training, seq_len, 12, seed)
     run = Run(model, batches.at, [adamw(model)], keep_in=keep_in)
+    losses = {}
 
     # ### Training
     # Stop it when you like; run this cell again, and it goes on. The loss is over the whole
@@ -89,7 +90,6 @@ def notebook(
         "rows, GPTQ": lambda rounded, n_bits: gptq_weights(rounded, calibration, n_bits),
     }
     bits = (8, 4, 3, 2)
-    losses = {}
     for name, round_model in methods.items():
         losses[name] = []
         for n_bits in bits:

@@ -120,6 +120,9 @@ class Run:
         # have had without a stop.
         set_random_state(self.random, self.device)
         progress = RunProgress(self.done, steps, self.tell)
+
+        # A folder that can't be written to is told now, and not after a tenth of the steps.
+        self.file.keep(self)
         button = StopButton()
 
         # What happens between two steps. The step is counted first: what a look finds is kept under

@@ -138,8 +138,8 @@ class RunFile:
         r"""
         ### Read
 
-        Whether there was something to read. Raises a `ValueError` if the file is of another run, or
-        of none.
+        Whether there was a step to go on from. Raises a `ValueError` if the file is of another run,
+        or of none.
         """
         if self.path is None:
             return False
@@ -170,7 +170,7 @@ class RunFile:
         # The counts and the losses take the place of the zeros of a new run.
         vars(run).update(kept["numbers"])
         run.model.steps_trained = run.before + run.done
-        return True
+        return run.done > 0
 
 
 def example(n_vocab: int = 11, d_model: int = 3) -> tuple[Tensor, Tensor]:

@@ -85,6 +85,8 @@ FIRST = """if "set_up_notebook" not in globals():
     )"""
 # A kernel that was restarted can't say it.
 AFTER_A_RESTART = "A cell needs those above it: run them first, and again after a restart."
+# What stands above all headings.
+SET_UP = "Set-up and imports"
 # The ids of headings that fold what comes from other pages.
 FOLDED = "builds-on"
 FOLDED_TOO = "rest-builds-on"
@@ -149,10 +151,7 @@ def script(
     if imports:
         cells.append(code_cell(imports))
     if plan.before:
-        about = (
-            "## What this page builds on\n\nIts code is folded below. Its notes are on these pages:"
-        )
-        cells += page.other_pages(plan.before, about, FOLDED)
+        cells += page.other_pages(plan.before, "## What this page builds on", FOLDED)
     start = len(cells)
     own = [piece for piece in plan.own if piece != plan.example]
     # What it plays with has to be there.
@@ -171,10 +170,7 @@ def script(
         cells += [_helper("judge.py.jinja", judge_runs=exercises.judge_runs()), *asked]
         cells += page.own_code()
     if plan.after:
-        about = (
-            "## What the rest builds on\n\nIts code is folded below. Its notes are on these pages:"
-        )
-        cells += page.other_pages(plan.after, about, FOLDED_TOO)
+        cells += page.other_pages(plan.after, "## What the rest builds on", FOLDED_TOO)
     end = len(cells)
     cells += page.body(plan.entry, plan.body)
     # As on the page, results and exercises come after the code.
@@ -184,7 +180,7 @@ def script(
     if plan.before and not cells[start].source.startswith("## "):
         cells.insert(start, text_cell("## On this page"))
     made = made_in(cells[set_up:])
-    cells[end:] = after_others(cells[end:], made)
+    cells[set_up:] = after_others(cells[set_up:], end - set_up, made)
     cells.insert(set_up, _set_up(packages, plan, made))
     return notebook_cells.script(cells, addresses.told, plan.on_gpu)
 
@@ -406,7 +402,10 @@ class _Page:
             listed.append(f"* {self.linked(title, module)}{self._where(module)}: {names}")
             code = without(notebook_cells.together(taken), "docstring", "comment")
             cells.append(code_cell(f"#@title {title} ({path})\n{code}".rstrip(), HIDDEN))
-        yield text_cell("\n".join([f"{heading}", "", *listed]), metadata)
+        about = (
+            "Its code is below, and folded in Colab and JupyterLab. Its notes are on these pages:"
+        )
+        yield text_cell("\n".join([heading, "", about, "", *listed]), metadata)
         yield from cells
 
     def _where(self, module: str) -> str:
@@ -592,7 +591,7 @@ def made_in(cells: Iterable[Cell]) -> dict[str, str]:
     """
     made: dict[str, str] = {}
     asked: set[str] = set()
-    for cell, section in _in_sections(cells, "Set-up, and the cell below it"):
+    for cell, section in _in_sections(cells, SET_UP):
         if cell.cell_type == "markdown":
             continue
         asked.update(_looked_up(cell).intersection(made))
@@ -605,24 +604,38 @@ def made_in(cells: Iterable[Cell]) -> dict[str, str]:
     return {section: " ".join(names) for section, names in found.items()}
 
 
-def after_others(cells: Sequence[Cell], made: Mapping[str, str]) -> Iterator[Cell]:
+def after_others(cells: Sequence[Cell], end: int, made: Mapping[str, str]) -> Iterator[Cell]:
     r"""
-    ## Which sections a cell comes after
+    ## What a cell comes after
 
-    Its first line names them. A kernel that was restarted knows nothing, not even how to tell that.
+    Its first line says it, below the title of a folded cell: the sections that make the names which
+    it looks up. A kernel that was restarted knows nothing, not even how to tell that. From the cell
+    `end` on, where the page tries what it has, sections of this last part are enough: its form
+    sends whoever begins there to the cells above.
     """
-    inside = dict.fromkeys(section for _, section in _in_sections(cells, ""))
-    for cell, section in _in_sections(cells, ""):
-        needed = [
-            f"“{other}”"
-            for other in inside
-            if other != section and _looked_up(cell).intersection(made.get(other, "").split())
-        ]
-        if needed:
-            *others, last = needed
-            said = f"After {', '.join(others)} and {last}." if others else f"After {last}."
-            lines = fill(said, 98, initial_indent="# ", subsequent_indent="# ")
-            cell.source = f"{lines}\n{cell.source}"
+    order = dict.fromkeys(section for _, section in _in_sections(cells, SET_UP))
+    last_part = {section for _, section in _in_sections(cells[end:], "")}
+    own, here = "", set[str]()
+    for at, (cell, section) in enumerate(_in_sections(cells, SET_UP)):
+        own, here = section, here if section == own else set()
+        if cell.cell_type == "code" and FIRST not in cell.source:
+            asked = _looked_up(cell)
+            names = {one: asked.intersection(made.get(one, "").split()) for one in order}
+            needed = [one for one in order if one != own and names[one]]
+            above = ["what is above in this section"] if asked.intersection(here) else []
+            late = [one for one in needed if one in last_part]
+            if at >= end and (late or above):
+                needed = late
+            needed = [*(f"“{one}”" for one in needed), *above]
+            if needed:
+                *others, last = needed
+                said = f"After {', '.join(others)} and {last}." if others else f"After {last}."
+                lines = fill(said, 98, initial_indent="# ", subsequent_indent="# ")
+                title, end_of_line, rest = cell.source.partition("\n")
+                folds = title.startswith("#@title ")
+                first = f"{title}{end_of_line}{lines}" if folds else lines
+                cell.source = f"{first}\n{rest if folds else cell.source}"
+            here.update(bindings(ast.parse(cell.source).body))
         yield cell
 
 
@@ -643,7 +656,9 @@ def _looked_up(cell: Cell) -> set[str]:
     """
     if cell.cell_type == "markdown":
         return set()
-    return {use.name for statement in ast.parse(cell.source).body for use in uses(statement)}
+    # What stands in a string, as some annotations do, is read by nobody.
+    found = (use for statement in ast.parse(cell.source).body for use in uses(statement))
+    return {use.name for use in found if use.column >= 0}
 
 
 def _set_up(packages: Mapping[str, str], plan: Plan, made: Mapping[str, str]) -> Cell:

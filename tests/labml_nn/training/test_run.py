@@ -42,6 +42,17 @@ def pressed_at(step: int) -> Callable[[int], Batch]:
     return batches
 
 
+def lost_at(step: int) -> Callable[[int], Batch]:
+    r"""Batches of a machine that is taken away at a step."""
+
+    def batches(at: int) -> Batch:
+        if at == step:
+            raise ConnectionError
+        return batch_at(at)
+
+    return batches
+
+
 def weights(model: nn.Module) -> list[list[float]]:
     return [one.flatten().tolist() for one in model.state_dict().values()]
 
@@ -80,13 +91,8 @@ def test_a_file_goes_on_with_a_run_where_its_machine_was_taken_away(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    def lost(step: int) -> Batch:
-        if step == 25:
-            raise ConnectionError
-        return batch_at(step)
-
     with pytest.raises(ConnectionError):
-        run_of(make(), lost, keep_in="kept", name="a b/c").train(STEPS)
+        run_of(make(), lost_at(25), keep_in="kept", name="a b/c").train(STEPS)
     # Another session. The last tenth was at step 24.
     said: list[str] = []
     how = {"keep_in": "kept", "name": "a b/c", "say": lambda *words: said.append(words[-1])}
@@ -119,6 +125,24 @@ def test_the_file_of_another_run_is_refused(
     other = run_of(make(seed), lambda step: batch_at(step + shift), keep_in="kept")
     with pytest.raises(ValueError, match="kept/model.pt has a run that began with other weights"):
         other.train(2)
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_before_the_first_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("kept").write_text("no folder", encoding="utf-8")
+    run = run_of(make(), keep_in="kept")
+    with pytest.raises(OSError, match="kept/model.pt can't be written"):
+        run.train(STEPS)
+    assert run.done == 0
+    # Nothing was lost: it begins once the folder is there, and a file without a step isn't told.
+    Path("kept").unlink()
+    said: list[str] = []
+    with pytest.raises(ConnectionError):
+        run_of(make(), lost_at(1), keep_in="kept").train(STEPS)
+    run_of(make(), keep_in="kept", say=said.append).train(STEPS)
+    assert said[0] == f"{STEPS} steps, from scratch."
 
 
 def test_a_file_is_on_the_drive_where_there_is_one(

@@ -196,6 +196,7 @@ def test_lines_of_a_notebook_are_put_in_order(
 def test_a_hole_keeps_the_function_with_its_notes(tmp_path: Path) -> None:
     code = notebook(tmp_path)
     assert code[-4] == (
+        "# After “Set-up and imports”.\n"
         "# `Layer.forward`, with a hole.\n@torch.no_grad()\n"
         "def my_forward_3(self, x: Tensor, power: int = 1) -> Tensor:\n"
         "    # To a power,\n    y = YOUR_LINE\n    # and larger.\n"

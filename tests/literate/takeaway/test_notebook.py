@@ -219,6 +219,29 @@ def notebook(steps: int = 2):
     ]
 
 
+def test_a_cell_of_definitions_says_what_it_comes_after_too() -> None:
+    page = f'''{HEAD}
+import math
+
+def half(x):
+    r"""
+    ## Half
+    """
+    return x / 2
+
+def example(x: "half" = math.pi):
+    return half(x)
+'''
+    code = [one.source for one in notebook_of({PATH: page}).cells if one.cell_type == "code"]
+    first = [source.removeprefix("#@title").split("\n")[0] for source in code[1:]]
+    assert [one for one in first if "Shows" not in one] == [
+        "import math",
+        "def half(x):",
+        "# After “Set-up and imports” and what is above in this section.",
+        "# After what is above in this section.",
+    ]
+
+
 def test_below_the_other_pages_stands_one_heading() -> None:
     def headings(files: dict[str, str]) -> list[str]:
         texts = [one.source for one in notebook_of(files).cells if one.cell_type == "markdown"]
@@ -648,7 +671,7 @@ def test_the_sequel_of_a_page_uses_the_function_of_that_page(page: str, found: f
     assert run_notebook(build(package(SEQUEL), page, settings=SEQUELS))["found"] == found
     # Without the setting there is none.
     last = nbformat.reads(build(package(SEQUEL), "pkg.part"), as_version=4).cells[-1]
-    assert last.source == "show_shapes(example)"
+    assert last.source.endswith("\nshow_shapes(example)")
 
 
 def test_a_sequel_of_a_function_that_has_gone_is_an_error(tmp_path: Path) -> None:
