@@ -31,6 +31,7 @@ from wrongline.read_parts import (
     Counts,
     LaterCallError,
     told_positions,
+    way_of,
     ways_to_read,
 )
 from wrongline.verdicts import NotTried, told
@@ -43,7 +44,7 @@ FEW = 4
 SAYS = r"^(can|supports?)_.*(cache|kv)$"
 
 # A method that reads a token, beside `forward`.
-STEP = r"^(decode_|forward_|inference_|recurrent_)?step$"
+STEP = r"^((decode|forward|inference|recurrent|generate)_)?(step|cached)$|^decode$"
 
 
 def parts_of(length: int) -> dict[str, list[int]]:
@@ -174,6 +175,7 @@ def cache_agrees(whole: Whole) -> str:
             continue
         # One way in which it is right is enough, for each name that its cache has.
         if not found or isinstance(found, NotTried):
+            whole.known["cache's way"] = f"a cache {way_of(read)}"
             return by_another_name(whole) or found
         said = said or found
     if said:

@@ -15,13 +15,14 @@ documents](hidden_tokens.py) have a page of their own, and so have [caches](read
 import inspect
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from wrongline.in_place import borrowed
-from wrongline.sizes import NAMES
+from wrongline.sizes import NAMES, is_off
 from wrongline.verdicts import SaidError
 
 # What published code calls targets, a switch for the mask, and the place where a text begins.
@@ -36,6 +37,11 @@ LENGTHS = (
     "seq_len max_seq_length max_sequence_length context_size sequence_length max_positions"
 ).split()
 HOLDERS = ("config", "cfg", "args", "params", "hparams", "conf", "configuration")
+
+# What gives a module room for a cache, and what it calls rows and tokens.
+SET_UP = r"^(set|setup|set_up|init|make|build|allocate|enable)_(kv_)?caches?$"
+ROWS = r"batch|bsz"
+LENGTH = r"len|size|ctx"
 
 # A model without an axis for the batch.
 ONE_TEXT = (
@@ -86,7 +92,7 @@ def switches(model: nn.Module) -> dict[str, bool]:
     They are off by default, as in PyTorch's kernel.
     """
     given = arguments_of(model).items()
-    return {name: True for name, one in given if one.default is False and re.search(SWITCH, name)}
+    return {name: True for name, one in given if is_off(one) and re.search(SWITCH, name)}
 
 
 def beside(model: nn.Module, tokens: Tensor) -> dict[str, Any]:
@@ -104,13 +110,54 @@ def beside(model: nn.Module, tokens: Tensor) -> dict[str, Any]:
     return given
 
 
+def has_room(model: nn.Module) -> bool:
+    r"""
+    ## Has it a method that gives it room for a cache?
+    """
+    return any(re.search(SET_UP, name) for name in dir(type(model)))
+
+
+def set_up(model: nn.Module, rows: int, length: int) -> bool:
+    r"""
+    ## Give a module room for a cache
+
+    True, if it has a method for that, which wants to know no more than two sizes.
+    """
+    for name in filter(partial(re.search, SET_UP), dir(type(model))):
+        method = getattr(model, name)
+        sizes: dict[str, int] = {}
+        for one in filter(is_needed, inspect.signature(method).parameters.values()):
+            if re.search(ROWS, one.name):
+                sizes[one.name] = rows
+            elif re.search(LENGTH, one.name):
+                sizes[one.name] = length
+        method(**sizes)
+        return True
+    return False
+
+
+def with_room(model: nn.Module, tokens: Tensor) -> Any:
+    r"""
+    ## Call a model that runs with a cache only
+
+    It gets room for the text, and is told where all tokens stand. Afterwards, the room is gone.
+    """
+    names = [name for name in [*arguments_of(model)][1:] if re.search(BEGINNING, name)]
+    places = torch.arange(tokens.shape[1], device=tokens.device)
+    with borrowed(model):
+        set_up(model, *tokens.shape)
+        return called_with(model, tokens, **(beside(model, tokens) | dict.fromkeys(names, places)))
+
+
 def called_with(model: nn.Module, tokens: Tensor, **given: Any) -> Any:
     r"""
     ## Give it its tokens
 
-    They come first, or by name, if `forward` takes names only.
+    A copy of them, which comes first, or by name, if `forward` takes names only.
     """
     first = next(iter(arguments_of(model).values()), None)
+    # Some write on what they are given, and the next call needs the same text.
+    tokens = tokens.clone()
     if first is not None and first.kind is first.KEYWORD_ONLY:
         return model(**{first.name: tokens}, **given)
     return model(tokens, **given)
@@ -304,7 +351,12 @@ def logits_of(model: nn.Module, tokens: Tensor) -> Tensor:
     tokens = tokens.contiguous()
     given = beside(model, tokens)
     try:
-        result = called_with(model, tokens, **given)
+        try:
+            result = called_with(model, tokens, **given)
+        except Exception:
+            if not has_room(model):
+                raise
+            result = with_room(model, tokens)
     except Exception as error:
         if reads_single_tokens(model, tokens):
             raise OtherCallError(ONE_TOKEN) from error
@@ -318,7 +370,7 @@ def logits_of(model: nn.Module, tokens: Tensor) -> Tensor:
 
     # Without targets, nanoGPT computes the logits of the last position alone.
     if isinstance(found, Tensor) and found.dim() == 3 and found.shape[1] == 1 < tokens.shape[1]:
-        found = shaped(find_logits(model(tokens, tokens, **given)), tokens)
+        found = shaped(find_logits(model(tokens.clone(), tokens.clone(), **given)), tokens)
 
     # Anything else must be said.
     if not isinstance(found, Tensor) or found.dim() != 3 or found.shape[:2] != tokens.shape:
@@ -371,7 +423,7 @@ def own_lengths(model: nn.Module) -> list[int]:
     ## Lengths to try, the longest first
     """
     most = min(said_length(model) or LONGEST, LONGEST)
-    return [most, *(one for one in (128, 64, 32, 16) if one < most)]
+    return [most, *(one for one in (192, 128, 96, 64, 48, 32, 24, 16) if one < most)]
 
 
 def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[Tensor, Tensor]:

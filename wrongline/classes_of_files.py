@@ -11,7 +11,9 @@ from which a file of a package is imported.
 
 import ast
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 # What a function is called that makes a model.
 MAKES = r"^(make|build|create|get|init|new|load)_?\w*(model|net|network|gpt|lm|transformer)\w*$"
@@ -21,7 +23,8 @@ def inside_a_package(path: Path) -> tuple[Path, str]:
     r"""
     ## The folder and the name by which a file is imported
 
-    A file of a package may import its neighbours by the package's name.
+    A file of a package may import its neighbours by the package's name. A folder without
+    `__init__.py` is a package, too, for a file that has its name, such as `model/model.py`.
     """
     folder = path.resolve().parent
     names = [path.stem]
@@ -29,6 +32,11 @@ def inside_a_package(path: Path) -> tuple[Path, str]:
     while (folder / "__init__.py").exists():
         names.insert(0, folder.name)
         folder = folder.parent
+    if names == [folder.name]:
+        package = ModuleType(folder.name)
+        package.__path__ = [str(folder)]
+        sys.modules[folder.name] = package
+        return folder.parent, f"{folder.name}.{folder.name}"
     return folder, ".".join(names)
 
 

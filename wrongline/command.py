@@ -34,22 +34,21 @@ import inspect
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
+from operator import attrgetter
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from wrongline.attempts import Attempt, others
 from wrongline.attention_tests import find_mistakes
-from wrongline.calling import logits_of, own_lengths
 from wrongline.classes_of_files import classes_of, inside_a_package
 from wrongline.configurations import Config, missing_in, unguessed
 from wrongline.definitions import run_definitions, trains
 from wrongline.functions import MATRICES, ROLES, OfFunction, left_over, roles_of, tries_of
 from wrongline.guesses import guess_arguments, share_heads, sizes_in
-from wrongline.in_place import borrowed
 from wrongline.language_model import find_in_language_model
 from wrongline.making import sees_past
 from wrongline.model_tests import SEES
@@ -61,6 +60,7 @@ from wrongline.special_sizes import special_sizes
 from wrongline.tiny import tiny
 from wrongline.verdicts import ERROR, Findings, Verdict, told
 from wrongline.ways_to_call import Refused, further
+from wrongline.whole import texts_for
 
 Makes = Callable[..., nn.Module]
 
@@ -123,9 +123,10 @@ def load(name: str, definitions: bool = False) -> Makes:
         module = importlib.import_module(place)
 
     # A class that isn't there is an error that names both.
-    kind = getattr(module, wanted, None)
-    if kind is None:
-        raise ValueError(f"{place} has no {wanted}")
+    try:
+        kind = attrgetter(wanted)(module)
+    except AttributeError as error:
+        raise ValueError(f"{place} has no {wanted}") from error
     if not callable(kind):
         raise ValueError(f"{wanted} in {place} is not a class, and no function that makes a model")
     return kind
@@ -188,26 +189,6 @@ def make(kind: Makes, arguments: str | None) -> tuple[nn.Module, dict[str, Any]]
         raise
 
 
-def texts_for(model: nn.Module) -> Tensor:
-    r"""
-    ## Texts for a model
-
-    Three texts as long as the model allows, but not longer than 256 tokens.
-    """
-    # Without the first three, which may be special.
-    for length in own_lengths(model):
-        tokens = torch.randint(3, SIZES["n_vocab"], (3, length))
-        # One that takes no such text is given a shorter one.
-        try:
-            with torch.no_grad(), borrowed(model):
-                logits_of(model.eval(), tokens)
-        except Exception:
-            continue
-        return tokens
-    # Its error is told by the tests.
-    return torch.randint(3, SIZES["n_vocab"], (3, 12))
-
-
 def examine(one: Any, width: int, heads: int, text: str = "", **options: Any) -> Findings:
     r"""
     ## Test it
@@ -256,10 +237,16 @@ def judge(
     # The same weights each time.
     torch.manual_seed(0)
     kind = load(name, definitions)
+    # Somebody has made it already.
+    made = kind if isinstance(kind, nn.Module) else None
+    kind = kind if made is None else type(made)
     # A function of queries, keys and values is tested itself, and makes no model.
     is_attention = isinstance(kind, FunctionType) and not left_over(kind)
     is_attention = is_attention and bool(roles_of(kind, ROLES) or roles_of(kind, MATRICES))
-    one, given = (kind, {}) if is_attention else make(kind, arguments)
+    one: Any = kind if made is None else made
+    given: dict[str, Any] = {}
+    if made is None and not is_attention:
+        one, given = make(kind, arguments)
     # Those that it was made with, if nobody has said them.
     known = sizes_in(one, given) if isinstance(one, nn.Module) else SIZES
     width = sizes[0] or known["d_model"]

@@ -71,6 +71,21 @@ def roughen(module: nn.Module) -> nn.Module:
     return module
 
 
+def by_rows(weight: Tensor, d_model: int) -> Tensor:
+    r"""
+    ## A weight with an axis for the heads, as a matrix
+
+    With a row for each feature that comes out, as that of a linear layer.
+    """
+    if weight.dim() != 3 or d_model not in weight.shape:
+        return weight
+    # Features come in along the axis in the middle, for each head.
+    if weight.shape[1] == d_model:
+        return weight.mT.flatten(0, 1)
+    # They come in along the first axis, or the output is the sum over all heads.
+    return (weight.flatten(1) if weight.shape[0] == d_model else weight.flatten(0, 1)).t()
+
+
 def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
     r"""
     ## Find the matrices
@@ -88,7 +103,7 @@ def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
     # Layers in a row have numbers, too: parts of several sizes are no heads.
     if any(len({part.shape[1:] for part in parts}) > 1 for parts in groups.values()):
         return []
-    joined = {name: torch.cat(parts) for name, parts in groups.items()}
+    joined = {name: by_rows(torch.cat(parts), d_model) for name, parts in groups.items()}
 
     # GPT-2's layers have their matrices transposed. A square one doesn't show that, but a matrix
     # for three projections does: its last axis isn't `d_model` long.
@@ -100,9 +115,13 @@ def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
         # PyTorch's linear layer has a row of weights for each feature that comes out.
         rows = matrix.t() if turned else matrix
 
-        # A bias has its matrix's name, with “bias” instead of “weight”.
-        bias = joined.get(name.replace("weight", "bias"))
-        used.add(name.replace("weight", "bias"))
+        # A bias has its matrix's name, with “bias” instead of “weight”, or “b” instead of “W”.
+        named = re.sub(r"(?i)\bw(?=_)", "b", name.replace("weight", "bias"))
+        bias = joined.get(named)
+        used.add(named)
+        # (It may have an axis for the heads, too.)
+        if bias is not None and bias.numel() == len(rows):
+            bias = bias.flatten()
         bias = torch.zeros(len(rows)).to(rows) if bias is None or bias.dim() != 1 else bias
 
         # A matrix for three projections at once is cut into three. Where heads share keys, there

@@ -35,7 +35,7 @@ from wrongline.sizes import (
 )
 
 # Arguments that hold many others.
-CONFIGS = ("config", "cfg", "args", "hparams", "params", "conf")
+CONFIGS = tuple("config cfg args hparams params conf opt opts options hp hps".split())
 
 
 # What the class of a configuration is called.

@@ -27,10 +27,16 @@ from torch import Tensor, nn
 from wrongline.calling import arguments_of, beside, called_with, find_logits, is_needed
 from wrongline.model_tests import other_tokens, sees_future
 from wrongline.places import place_of
-from wrongline.verdicts import NotTried, told
+from wrongline.verdicts import NotTried, Unusual, told
 from wrongline.whole import Whole
 
 PADDING = r"^(attention|padding|pad|key_padding|src_key_padding)_?mask$|^mask$"
+# What is told of such a mask, which a tokenizer doesn't give.
+HIDES = (
+    "`attention_mask` hides a token where it is 1 or true: with the mask of a tokenizer, which has "
+    "1 for each token of the text, the model sees the padding alone"
+)
+
 # Under a mask, a long text has so many ends tried for each sequence.
 MASKED_ROUNDS = 3
 DOCUMENTS = r"^(doc|docs|documents?|segments?|seq|sequence|packed|sample)(_?ids?)?$"
@@ -96,11 +102,15 @@ def padding_is_hidden(whole: Whole) -> str:
     hidden[::2, :2] = True
     failed = ""
     wrong = ""
+    is_used = False
     # As whole numbers, and as true and false: one that shows, and one that hides.
     for mask in ((~hidden).long(), ~hidden, hidden, hidden.long()):
 
         def call(tokens: Tensor, mask: Tensor = mask) -> Tensor:
             return find_logits(called_with(model, tokens, **beside(model, tokens), **{name: mask}))
+
+        # That of the first sequence is 0 or false for padding, or is 1 or true.
+        hides = bool(mask[0, 0])
 
         with whole.rough() as model:
             try:
@@ -114,7 +124,13 @@ def padding_is_hidden(whole: Whole) -> str:
                 said = f"with padding hidden by `{name}`, "
                 seen = future_under(whole, model, name, mask, hidden, said)
                 said = f"with a `{name}` that hides nothing, "
-                return seen or future_under(whole, model, name, nothing, hidden & False, said)
+                seen = seen or future_under(whole, model, name, nothing, hidden & False, said)
+                shows = "0 or false" if hides else "1 or true"
+                whole.known["padding's way"] = f"padding by `{name}`, where {shows} shows"
+                if seen or not (hides and name == "attention_mask"):
+                    return seen
+                return Unusual(HIDES)
+            is_used = is_used or place_of(call(inputs), whole.logits(model)) is not None
         wrong = wrong or (
             f"with `{name}`, tokens that it hides change the logits of sequence {place[0]} at "
             f"position {place[1]}: the mask is not used, or gives no numbers"
@@ -122,6 +138,9 @@ def padding_is_hidden(whole: Whole) -> str:
     # A mask of another shape, for queries and keys, is a matter of its author.
     if not wrong or failed and not re.search("padding|attention", name):
         return NotTried(f"padding by `{name}`: {failed}")
+    # It may be a mask for something else.
+    if name == "mask" and not is_used:
+        return Unusual("`mask` changes nothing: if it should hide padding, it doesn't")
     return wrong
 
 

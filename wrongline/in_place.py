@@ -138,6 +138,9 @@ class Memory:
             value.grad = gradient
 
         self.put.append(put_back)
+        # A training step may be hooked on the gradient of a weight.
+        for name in ("_backward_hooks", "_post_accumulate_grad_hooks"):
+            self.hooks(partial(getattr, value, name))
 
     def dictionary(self, value: dict, depth: int) -> None:
         r"""
@@ -156,6 +159,23 @@ class Memory:
         self.put.append(put_back)
         for one in before.values():
             self.remember(one, depth)
+
+    def hooks(self, read: Callable[[], dict | None]) -> None:
+        r"""
+        ### What is hooked on a tensor or a module
+
+        It is called by PyTorch, and isn't a part of what it is hooked on. With the first hook there
+        is a dictionary.
+        """
+        before = dict(read() or {})
+
+        def put_back() -> None:
+            now = read()
+            if now is not None and [*now] != [*before]:
+                now.clear()
+                now.update(before)
+
+        self.put.append(put_back)
 
     def container(self, value: Any, depth: int) -> None:
         r"""
@@ -185,10 +205,11 @@ class Memory:
                 value.training = mode
 
         self.put.append(put_back)
-        # A module is never too deep. What somebody has hooked on it isn't a part of it.
-        held = {key: one for key, one in value.__dict__.items() if not key.endswith("_hooks")}
-        for hooks in value.__dict__.keys() - held.keys():
-            self.seen[id(value.__dict__[hooks])] = value.__dict__[hooks]
+        # A module is never too deep.
+        for name, one in value.__dict__.items():
+            if name.endswith("_hooks") and isinstance(one, dict):
+                self.seen[id(one)] = one
+                self.hooks(partial(value.__dict__.get, name))
         self.dictionary(value.__dict__, 0)
         for one in [*value.parameters(recurse=False), *value.buffers(recurse=False)]:
             self.remember(one)

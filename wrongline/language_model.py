@@ -126,8 +126,10 @@ def find_in_training_step(
     """
     # Here gradients are needed: it is about them.
     with undisturbed(model) as device:
-        # A batch may still be on the CPU, as the data gives it.
-        whole = Whole(model, inputs.to(device), targets.to(device), **options)
+        # A batch may still be on the CPU, as the data gives it. Models and losses give it a view,
+        # which a part of a longer text doesn't allow.
+        batch = (inputs.to(device).contiguous(), targets.to(device).contiguous())
+        whole = Whole(model, *batch, **options)
 
         # The batch is looked at first, then the loss, then steps.
         return run_tests(TRAINING_TESTS, whole, skip=skip, only=only)

@@ -18,15 +18,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wrongline.calling import HOLDERS, called_with, find_logits, is_needed
+from wrongline.calling import HOLDERS, LENGTH, ROWS, called_with, find_logits, is_needed
 from wrongline.comparison import NEAR, off
 from wrongline.sizes import meaning
 from wrongline.verdicts import SaidError
 
-# What the class of a cache is called, and what its constructor calls rows and tokens.
+# What the class of a cache is called.
 CACHE_CLASS = r"Cache$"
-ROWS = r"batch|bsz"
-LENGTH = r"len|size|ctx"
 
 
 class NoCacheError(SaidError):
@@ -74,6 +72,13 @@ def new_list(model: nn.Module, parts: list) -> list:
     ## An empty list
     """
     return []
+
+
+def new_slots(model: nn.Module, parts: list) -> list:
+    r"""
+    ## An empty place for each layer
+    """
+    return [None] * known_sizes(model, parts)["n_layers"]
 
 
 def cache_classes(model: nn.Module) -> list[type]:

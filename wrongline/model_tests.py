@@ -205,12 +205,25 @@ def in_training(whole: Whole) -> str:
 
     Dropout is off. A kernel may be given another number, and noise may be added: so each call has
     the same random numbers. What is drawn must not depend on the tokens, or they are others.
+    Gradients are computed, since some models have a faster way for when they aren't.
+    """
+    try:
+        with torch.enable_grad():
+            return leak_in_training(whole)
+    # What is made for writing only may refuse gradients.
+    except Exception:
+        return leak_in_training(whole)
+
+
+def leak_in_training(whole: Whole) -> str:
+    r"""
+    ### With gradients or without
     """
     drawn_next = set()
 
     def predict(model: nn.Module, tokens: Tensor) -> Tensor:
         torch.manual_seed(1)
-        logits = whole.predict(model, tokens)
+        logits = whole.predict(model, tokens).detach()
         drawn_next.add(torch.rand(1, device=tokens.device).item())
         return logits
 

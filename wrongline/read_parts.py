@@ -31,19 +31,20 @@ from wrongline.calling import (
     beside,
     called_with,
     find_logits,
+    has_room,
     is_needed,
+    set_up,
 )
 from wrongline.comparison import NEAR, off
 from wrongline.in_place import borrowed
 from wrongline.made_caches import (
-    LENGTH,
-    ROWS,
     NoCacheError,
     cache_classes,
     made_cache,
     marks,
     new_dictionary,
     new_list,
+    new_slots,
     refuse_unread,
 )
 from wrongline.model_tests import other_tokens
@@ -64,9 +65,8 @@ WISHES = (
 OFFSET = r"^(start|input|cur)_?pos|^(pos(ition)?_)?offset$|^past_len"
 EMPTY = r"^(reset|clear|empty)(_|$)"
 
-# The positions of all tokens, and what gives a module room for a cache.
+# The positions of all tokens.
 POSITION_NAMES = r"^position_ids$|^(cache_)?positions?$"
-SET_UP = r"^(set|setup|set_up|init|make|build|allocate)_(kv_)?caches?$"
 
 Read = Callable[[nn.Module, list[Tensor]], list[Tensor]]
 # From the number of tokens that were read, and the next part, to arguments.
@@ -228,27 +228,6 @@ def empty(model: nn.Module) -> bool:
     return done
 
 
-def set_up(model: nn.Module, parts: list[Tensor]) -> bool:
-    r"""
-    ## Give a module room for a cache
-
-    True, if it has a method for that, which wants to know no more than two sizes.
-    """
-    for name in dir(type(model)):
-        if not re.search(SET_UP, name):
-            continue
-        method = getattr(model, name)
-        sizes: dict[str, int] = {}
-        for one in filter(is_needed, inspect.signature(method).parameters.values()):
-            if re.search(ROWS, one.name):
-                sizes[one.name] = len(parts[0])
-            elif re.search(LENGTH, one.name):
-                sizes[one.name] = sum(part.shape[1] for part in parts)
-        method(**sizes)
-        return True
-    return False
-
-
 def contents(model: nn.Module) -> dict[str, Any]:
     r"""
     ## What the modules hold that looks like a cache
@@ -273,7 +252,7 @@ def read_module(
     n_read = 0
     with borrowed(model):
         # What can be emptied, or given room, is a cache.
-        is_one = empty(model) | set_up(model, parts)
+        is_one = empty(model) | set_up(model, len(parts[0]), sum(one.shape[1] for one in parts))
         before = contents(model)
         for number, part in enumerate(parts):
             given = beside(model, part) | wishes | place(n_read, part)
@@ -346,11 +325,12 @@ def ways_to_read(model: nn.Module) -> Iterator[Read]:
             yield partial(returned, name, wishes, place)
             yield partial(filled, name, new_dictionary, wishes, place)
             yield partial(filled, name, new_list, wishes, place)
+            yield partial(filled, name, new_slots, wishes, place)
             for kind in cache_classes(model):
                 for is_list in (False, True):
                     make = partial(made_cache, kind, is_list)
                     yield partial(filled, name, make, wishes, place)
-        if wishes and not held or place is not nowhere:
+        if wishes and not held or place is not nowhere or has_room(model):
             yield partial(in_module, wishes, place)
     for name in held:
         yield partial(whole_texts, partial(returned, name, wishes, nowhere))
@@ -358,6 +338,15 @@ def ways_to_read(model: nn.Module) -> Iterator[Read]:
         yield partial(whole_texts, partial(filled, name, new_list, wishes, nowhere))
     if wishes and not held:
         yield partial(whole_texts, partial(in_module, wishes, nowhere))
+
+
+def way_of(read: Any) -> str:
+    r"""
+    ## One of these ways, in words
+    """
+    if read.func is whole_texts:
+        return f"{way_of(read.args[0])}, with the whole text each time"
+    return "in the module" if read.func is in_module else f"by `{read.args[0]}`"
 
 
 def told_positions(model: nn.Module) -> Iterator[Read]:

@@ -114,6 +114,10 @@ def meaning(name: str) -> str:
     if "drop" in name.lower():
         return "dropout"
 
+    # As the paper has it. (A small one may be anything.)
+    if name == "N":
+        return "n_layers"
+
     # Capitals make no difference: some write “T” and “C”.
     known = next((one for one, names in NAMES.items() if name.lower() in names.split()), "")
     # Images are cut into patches in several ways at once, and must fit all of them.
@@ -189,6 +193,16 @@ def is_yes_or_no(annotation: Any) -> bool:
     ## Is an annotation that of a switch?
     """
     return annotation in (bool, "bool")
+
+
+def is_off(parameter: inspect.Parameter) -> bool:
+    r"""
+    ## Is a switch off by default?
+
+    Or None, where its annotation says that it is one.
+    """
+    is_one = "bool" in str(parameter.annotation)
+    return parameter.default is False or parameter.default is None and is_one
 
 
 def is_switch(name: str) -> bool:

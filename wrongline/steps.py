@@ -87,7 +87,8 @@ class Steps:
         """
         moves = self.moves
         for _ in range(self.calls):
-            self.call(*self.batch)
+            # Some write on what they are given.
+            self.call(*(one.clone() for one in self.batch))
             if self.moves > moves:
                 return
         self.calls = 1

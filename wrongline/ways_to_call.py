@@ -32,7 +32,7 @@ from torch import Tensor, nn
 
 from wrongline.in_place import borrowed
 from wrongline.pasted_text import failed_line, in_words
-from wrongline.sizes import SIZES, meaning
+from wrongline.sizes import SIZES, is_off, meaning
 from wrongline.verdicts import SaidError, is_inside, told
 
 
@@ -223,7 +223,7 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
     masks.sort(key=lambda name: "pad" in name)
     # A switch that is off by default makes a mask by itself.
     turned_on = [name for name in parameters if meaning(name) == "causal" and name not in masks]
-    turned_on = [name for name in turned_on if parameters[name].default is False]
+    turned_on = [name for name in turned_on if is_off(parameters[name])]
     # What must be given, and is no mask, is an input. What has a default isn't needed.
     open_end = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     must = [

@@ -26,6 +26,7 @@ from wrongline.calling import logits_of, own_lengths
 from wrongline.comparison import roughen
 from wrongline.in_place import borrowed
 from wrongline.places import far_apart, place_of
+from wrongline.sizes import SIZES
 from wrongline.verdicts import Findings, NotTried, Unusual, run_all
 
 # What fails here is told alone: without it, no other test makes sense.
@@ -220,12 +221,13 @@ class Whole:
 
     def tried_on(self) -> str:
         r"""
-        ### On what texts it was tried
+        ### On what texts it was tried, and how
         """
         count = f"{len(self.inputs)} texts of {self.inputs.shape[1]} tokens"
-        return f"tried on {count}" + (
-            f" and on 2 of {self.known['long']}" if "long" in self.known else ""
-        )
+        longer = f" and on 2 of {self.known['long']}" if "long" in self.known else ""
+        # The ways to call it that were found.
+        ways = [self.known[name] for name in ("padding's way", "cache's way") if name in self.known]
+        return "; ".join([f"tried on {count}{longer}", *ways])
 
 
 def has_numbers(logits: Tensor) -> Tensor:
@@ -275,6 +277,26 @@ def run_tests(tests: Sequence[Callable[[Whole], str]], whole: Whole, **options: 
     """
     asked = [(test.__name__, partial(test, whole)) for test in tests]
     return run_all(asked, GATES, tried_on=whole.tried_on, **options)
+
+
+def texts_for(model: nn.Module) -> Tensor:
+    r"""
+    ## Texts for a model
+
+    Three texts as long as the model allows, but not longer than 256 tokens.
+    """
+    # Without the first three, which may be special.
+    for length in own_lengths(model):
+        tokens = torch.randint(3, SIZES["n_vocab"], (3, length))
+        # One that takes no such text is given a shorter one.
+        try:
+            with torch.no_grad(), borrowed(model):
+                logits_of(model.eval(), tokens)
+        except Exception:
+            continue
+        return tokens
+    # Its error is told by the tests.
+    return torch.randint(3, SIZES["n_vocab"], (3, 12))
 
 
 def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> Tensor:
