@@ -611,7 +611,7 @@ def after_others(cells: Sequence[Cell], end: int, made: Mapping[str, str]) -> It
     Its first line says it, below the title of a folded cell: the sections that make the names which
     it looks up. A kernel that was restarted knows nothing, not even how to tell that. From the cell
     `end` on, where the page tries what it has, sections of this last part are enough: its form
-    sends whoever begins there to the cells above.
+    sends a reader who begins there to the cells above.
     """
     order = dict.fromkeys(section for _, section in _in_sections(cells, SET_UP))
     last_part = {section for _, section in _in_sections(cells[end:], "")}
