@@ -222,7 +222,8 @@ class Links:
         place = posixpath.relpath(linked, posixpath.dirname(path) or ".")
         on_site = posixpath.normpath(posixpath.join(posixpath.dirname(self.uri(path)), place))
         made_of = [file for file, uri in self.uris.items() if uri == on_site]
-        among = self.documents if linked.endswith((".md", ".rst")) else self.pages
+        kind = posixpath.splitext(linked)[1]
+        among = self.pages if kind in ("", ".py", ".html") else ()
         near = made_of or difflib.get_close_matches(linked, among, n=1)
         meant = relative(posixpath.dirname(path), near[0]) if near else ""
         hint = f"; did you mean `{meant}`?" if near else "."

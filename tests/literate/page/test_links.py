@@ -63,8 +63,9 @@ def test_a_target_is_resolved_from_its_page(
     ("target", "words"),
     [
         ("mah.py", "no file `pkg/t/mah.py`; did you mean `mha.py`?"),
-        # A text is not a module, however near its name.
+        # A text or a picture is no module, however near its name.
         ("mhb.md", "no file `pkg/t/mhb.md`."),
+        ("mha.png", "no file `pkg/t/mha.png`."),
         ("mah.html", "no file `pkg/t/mah.html`; did you mean `mha.py`?"),
         ("mha.py#Atention", "no `Atention` there; did you mean `Attention`?"),
         ("mha.py#forward", "no `forward` there"),
