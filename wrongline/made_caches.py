@@ -105,7 +105,14 @@ def known_sizes(model: nn.Module, parts: list) -> dict[str, Any]:
             for name, value in known.items():
                 if type(value) is int and meaning(name):
                     found.setdefault(meaning(name), value)
-    layers = [len(part) for part in model.modules() if isinstance(part, nn.ModuleList)]
+    # Layers stand in a list, or in a row if all are of one class.
+    layers = [
+        len(part)
+        for part in model.modules()
+        if isinstance(part, nn.ModuleList)
+        or isinstance(part, nn.Sequential)
+        and len({*map(type, part)}) == 1
+    ]
     found.setdefault("n_layers", max(layers, default=1))
     if "heads" in found and "d_model" in found:
         found.setdefault("d_k", found["d_model"] // found["heads"])

@@ -325,11 +325,12 @@ def ways_to_read(model: nn.Module) -> Iterator[Read]:
             yield partial(returned, name, wishes, place)
             yield partial(filled, name, new_dictionary, wishes, place)
             yield partial(filled, name, new_list, wishes, place)
-            yield partial(filled, name, new_slots, wishes, place)
             for kind in cache_classes(model):
                 for is_list in (False, True):
                     make = partial(made_cache, kind, is_list)
                     yield partial(filled, name, make, wishes, place)
+            # How an object of its own class fails tells more than a list in its place.
+            yield partial(filled, name, new_slots, wishes, place)
         if wishes and not held or place is not nowhere or has_room(model):
             yield partial(in_module, wishes, place)
     for name in held:

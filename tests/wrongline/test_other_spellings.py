@@ -92,6 +92,25 @@ class PlaceForEachLayer(Pieces):
         return logits
 
 
+class EachLayerCache:
+    def __init__(self, n_layers: int) -> None:
+        self.held: list[Any] = [None] * n_layers
+
+
+class LayersInARow(Pieces):
+    r"""A caller's cache has a place for each layer, and nothing says how many there are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH))
+
+    def forward(self, tokens: Tensor, cache: Any = None) -> Tensor:
+        held = EachLayerCache(2).held if cache is None else cache.held
+        logits, held[0] = self.piece(tokens, held[1])
+        held[1] = held[0]
+        return logits + 0 * self.blocks(held[0]).sum()
+
+
 class TurnedOn(Pieces):
     is_on = False
     kept: Tensor | None = None
@@ -113,6 +132,7 @@ class TurnedOn(Pieces):
     [
         (RunsWithACache, "in the module"),
         (PlaceForEachLayer, "by `kv_caches`"),
+        (LayersInARow, "by `cache`"),
         (TurnedOn, "in the module"),
     ],
 )
