@@ -175,8 +175,7 @@ def notebook(
     # it is that model once more.
     model = deepcopy(before)
     batch_at = pair_batches(tokenizer, taught, seed)
-    how = {"name": "pairs", "keep_in": keep_in}
-    run = Run(model, batch_at, **preference_recipe(model, beta), **how)
+    run = Run(model, batch_at, **preference_recipe(model, beta), name="pairs", keep_in=keep_in)
     watched = [one.to(run.device) for one in pairs(tokenizer, held_out)]
 
     # Chosen answers are the first half of the columns. They are looked at after each step.

@@ -68,9 +68,10 @@ class Run:
           done and the loss
         * `say` gets sentences
         """
-        # What is trained, and how. The loop gets all of it.
+        # What is trained, and how. The loop gets all of it; batches come to where the model is.
         self.model = model
-        self.batch_at = batch_at
+        self.device = next(model.parameters()).device
+        self.batch_at = partial(to_device, batch_at, self.device)
         self.optimizers = optimizers
         self.after_step = after_step
         self.how = how
@@ -86,7 +87,6 @@ class Run:
         self.seen: dict[int, Any] = {}
 
         # Dropout draws from here on, whatever other cells draw in between.
-        self.device = next(model.parameters()).device
         self.random = random_state(self.device)
 
         # A model says for how many steps it was trained before: one that is to be fine-tuned, and
@@ -150,9 +150,8 @@ class Run:
         # should be. Both are known, so the loop can start anywhere.
         with button.watched():
             try:
-                batches = partial(to_device, self.batch_at, self.device)
                 more = {"start": self.done, "after_step": between, **self.how}
-                train(self.model, batches, self.optimizers, steps, **more)
+                train(self.model, self.batch_at, self.optimizers, steps, **more)
 
             # An error ends here as well, and leaves what is known so far.
             finally:

@@ -64,9 +64,6 @@ def test_of_a_text_that_cannot_be_read_the_file_and_the_remedy_are_told(
     for path in (file, tmp_path / "other.txt", tmp_path):
         with pytest.raises(ValueError, match=f"{path}' can't be read .*saved as UTF-8"):
             page.read_text(str(path))
-    file.write_text("", encoding="utf-8")
-    with pytest.raises(ValueError, match="mine.txt' is empty"):
-        page.read_text(str(file))
 
 
 def test_the_notebook_trains_shows_and_writes(
