@@ -613,30 +613,38 @@ def after_others(cells: Sequence[Cell], end: int, made: Mapping[str, str]) -> It
     `end` on, where the page tries what it has, sections of this last part are enough: its form
     sends a reader who begins there to the cells above.
     """
-    order = dict.fromkeys(section for _, section in _in_sections(cells, SET_UP))
     last_part = {section for _, section in _in_sections(cells[end:], "")}
-    own, here = "", set[str]()
-    for at, (cell, section) in enumerate(_in_sections(cells, SET_UP)):
-        own, here = section, here if section == own else set()
+    section, defined = "", set[str]()
+    for at, (cell, own) in enumerate(_in_sections(cells, SET_UP)):
+        if own != section:
+            section = own
+            defined.clear()
         if cell.cell_type == "code" and FIRST not in cell.source:
             asked = _looked_up(cell)
-            names = {one: asked.intersection(made.get(one, "").split()) for one in order}
-            needed = [one for one in order if one != own and names[one]]
-            above = ["what is above in this section"] if asked.intersection(here) else []
-            late = [one for one in needed if one in last_part]
+            above = ["what is above in this section"] if asked & defined else []
+            others = [one for one, names in made.items() if one != own and asked & {*names.split()}]
+            late = [one for one in others if one in last_part]
             if at >= end and (late or above):
-                needed = late
-            needed = [*(f"“{one}”" for one in needed), *above]
-            if needed:
-                *others, last = needed
-                said = f"After {', '.join(others)} and {last}." if others else f"After {last}."
-                lines = fill(said, 98, initial_indent="# ", subsequent_indent="# ")
-                title, end_of_line, rest = cell.source.partition("\n")
-                folds = title.startswith("#@title ")
-                first = f"{title}{end_of_line}{lines}" if folds else lines
-                cell.source = f"{first}\n{rest if folds else cell.source}"
-            here.update(bindings(ast.parse(cell.source).body))
+                others = late
+            _say_first(cell, [*(f"“{one}”" for one in others), *above])
+            defined.update(bindings(ast.parse(cell.source).body))
         yield cell
+
+
+def _say_first(cell: Cell, needed: Sequence[str]) -> None:
+    r"""
+    Write what a cell comes after into its first line, or below the title that it is folded by.
+    """
+    if not needed:
+        return
+    *others, last = needed
+    said = f"After {', '.join(others)} and {last}." if others else f"After {last}."
+    lines = fill(said, 98, initial_indent="# ", subsequent_indent="# ")
+    title, _, rest = cell.source.partition("\n")
+    if title.startswith("#@title "):
+        cell.source = f"{title}\n{lines}\n{rest}"
+    else:
+        cell.source = f"{lines}\n{cell.source}"
 
 
 def _in_sections(cells: Iterable[Cell], section: str) -> Iterator[tuple[Cell, str]]:
