@@ -111,16 +111,24 @@ def _is_licence(note: Note) -> bool:
     if note.first > _ABOVE or not note.texts:
         return False
     if note.kind != "comment":
-        text = "\n".join(note.texts).strip()
-        first, _, last = text.partition("\n\n")[0], *text.rpartition("\n\n")[1:]
-        marks = _TITLED.match(first), _LICENCE.search(text), _LEGAL.search(last)
-        return last != text and all(marks)
+        return _says_licence_alone("\n".join(note.texts).strip())
     if len(note.texts) >= _LONG:
         return bool(_LICENCE.search("\n".join(note.texts)))
     first = _LICENCE.search(note.texts[0])
     begins = first is not None and not note.texts[0][: first.start()].strip()
     # “This module is part of a library and is released under its licence.”
     return begins or (first is not None and note.texts[0].startswith(("This ", "Use of this ")))
+
+
+def _says_licence_alone(text: str) -> bool:
+    r"""
+    Whether a docstring has the title of a licence, its words, and no other paragraph at its end.
+    """
+    title = text.partition("\n\n")[0]
+    above, _, last = text.rpartition("\n\n")
+    if not above or not _TITLED.match(title):
+        return False
+    return bool(_LICENCE.search(text) and _LEGAL.search(last))
 
 
 def _as_link(match: re.Match[str]) -> str:
