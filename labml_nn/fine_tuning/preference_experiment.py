@@ -238,8 +238,9 @@ def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
 
     ### What did not help here
 
-    DPO itself. These are entries of [a list](../../docs/what_did_not_help.md) of such things. As
-    many steps of [plain fine-tuning](dialogue_experiment.py) on the chosen answers alone make
+    DPO itself, if answers should be right and short. This is an entry of [a
+    list](../../docs/what_did_not_help.md) of such things. As many steps of [plain
+    fine-tuning](dialogue_experiment.py) on the chosen answers alone make
     [0.94](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.short) of the
     answers short and leave
     [0.77](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy) right.

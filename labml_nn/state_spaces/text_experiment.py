@@ -14,7 +14,7 @@ place.
 [Small language models, after 500 steps (the time of a step is in multiples of that with
 attention)](../../results/state_spaces.json#tables.losses)
 
-Here the models with a state are better after 500 steps. Most of that is due to the short
+Here the models with a state are better after 500 steps. In Mamba, most of that is due to the short
 convolution in front of the scan, as the table shows. A guess that we haven't tested: attention has
 to learn first which position is the one before.
 """

@@ -50,7 +50,8 @@ def between_products(x: Tensor, bias: Tensor, stream: Tensor) -> Tensor:
     With smaller batches compiled code gains nothing: here it is even slower, by 9 to 36 %. With
     49,152 tokens it is more than three times as fast. Our guess: as long as the tensors fit into
     the processor's cache, writing and reading them is cheap, and GELU three times is what costs.
-    When they don't fit any more, memory costs most.
+    That is not all: in a try with ReLU in its place, small batches were slower, too. When they
+    don't fit any more, memory costs most.
     """
     # Add the bias, and the activation.
     x = F.gelu(x + bias)

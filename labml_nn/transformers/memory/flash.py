@@ -194,7 +194,7 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2)
 
     ### What it follows
 
-    The page follows Algorithm 1 of the paper, without dropout. It is for reading, and slow: a tile
+    The page follows Algorithm 1 of the paper, with a mask. It is for reading, and slow: a tile
     takes several calls. [PyTorch's kernel](sdpa.py) does the same in one. For training there has to
     be [a backward pass](flash_backward.py) that works in tiles, too.
 

@@ -176,8 +176,8 @@ def example(
         looks wonderful, and when the model writes there is no next token.
 
     ??? question "A mask of the numbers 0 and 1 hides nothing. What does it do?"
-        It is added to the scores. Next to a key where it is 0, one where it is 1 gets $e$ times the
-        weight that it would get otherwise. (A mask of 1 everywhere does nothing.)
+        It is added to the scores. Beside a key where it is 0, one where it is 1 counts $e$ times as
+        much as it would without the mask. (A mask of 1 everywhere does nothing.)
     """
     # More keys than queries, so that it matters where the diagonal of the causal mask begins.
     # Batch and heads come first: a kernel computes each head of each sequence on its own.

@@ -11,8 +11,8 @@ libraries, two of PyTorch's own tutorials among them. So care isn't enough: it t
 
 The *printed loss* is what a training program prints: how badly the model predicts each letter of a
 text that it wasn't trained on. The [*honest loss*](../../training/leaks.py) is the same where the
-model gets only the letters before, as when it writes. If a model can see the letter that it should
-predict, the first is low and the second is not.
+model gets only the letters before, as when it writes. If a model has learned to look at the letter
+that it should predict, the first is low and the second is not.
 
 [Inverted: this line shows the future and hides the past](masks.py#MaskInverted "difference")
 
@@ -65,7 +65,7 @@ The mistakes:
 The tests:
 
 15. [How a leak is found](language_model.py), in any model.
-16. [Leaks that a short text doesn't show](published_leaks.py), three of them published.
+16. [Three leaks that were published](published_leaks.py): two of them don't show in a short text.
 17. [How a mistake is named](attention_tests.py), in an attention.
 18. [A census](../../../docs/census.md): what the tests say about models that people run.
 19. [Who finds which wrong line](../../../docs/wrong_lines.md): these mistakes before other tools.

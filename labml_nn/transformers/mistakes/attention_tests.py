@@ -45,9 +45,10 @@ def example(heads: int = 2, d_k: int = 5) -> tuple[dict[str, str], dict[str, str
         The width of the head is then the width of the model: there is no mistake.
 
     ??? question "Two mistakes at once cancel in training. Are they found?"
-        Yes. The numbers are compared with those of fresh weights, before anything is trained.
+        Yes: the outputs are compared before anything is trained. If they cancel in the output, as
+        queries twice as large and keys half as large, there is nothing to find.
 
-    ??? question "Your attention divides by the width on purpose. What now?"
+    ??? question "Your attention divides by the root of the model's width on purpose. What now?"
         The test says that it isn't the formula, which you know. It doesn't say that it trains
         worse. In the museum it does, a little:
         [2.194](../../../results/mistakes.json#tables.mistakes.ScaledByModelWidth.printed) and not
