@@ -53,7 +53,8 @@ def cells(path: str) -> tuple[list[str], dict[str, object]]:
     r"""The cells of a page's exercises, and the names that those before them have left behind."""
     file = ROOT / "notebooks" / Path(path).relative_to("labml_nn").with_suffix(".ipynb")
     code = [one.source for one in nbformat.read(file, as_version=4).cells if "outputs" in one]
-    first = next(at for at, one in enumerate(code) if re.search(r"^# `.*`, with a (hole|bug)", one))
+    task = re.compile(r"(?m)^# `.*`, with a (hole|bug)")
+    first = next(at for at, one in enumerate(code) if task.search(one))
     names: dict[str, object] = {}
     for one in code[:first]:
         execute(one, names)

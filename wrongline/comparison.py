@@ -75,9 +75,11 @@ def by_rows(weight: Tensor, d_model: int) -> Tensor:
     r"""
     ## A weight with an axis for the heads, as a matrix
 
-    With a row for each feature that comes out, as that of a linear layer.
+    With a row for each feature that comes out, as that of a linear layer. All heads together are no
+    wider than the model; what has more numbers, such as a convolution's weight, stays as it is.
     """
-    if weight.dim() != 3 or d_model not in weight.shape:
+    is_large = weight.numel() > d_model**2
+    if weight.dim() != 3 or d_model not in weight.shape or is_large:
         return weight
     # Features come in along the axis in the middle, for each head.
     if weight.shape[1] == d_model:
@@ -115,8 +117,11 @@ def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
         # PyTorch's linear layer has a row of weights for each feature that comes out.
         rows = matrix.t() if turned else matrix
 
-        # A bias has its matrix's name, with “bias” instead of “weight”, or “b” instead of “W”.
-        named = re.sub(r"(?i)\bw(?=_)", "b", name.replace("weight", "bias"))
+        # A bias has its matrix's name, with “bias” instead of “weight”. A parameter that isn't in a
+        # layer may have “b” instead of “W”.
+        named = name.replace("weight", "bias")
+        if named == name:
+            named = re.sub(r"(?i)\bw(?=_)", "b", name)
         bias = joined.get(named)
         used.add(named)
         # (It may have an axis for the heads, too.)

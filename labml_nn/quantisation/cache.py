@@ -242,8 +242,9 @@ def example(
     stripes make the difference, but one mean for each channel isn't enough: subtract it before you
     round, add it again afterwards, and keys that share a scale by token still lose more than by
     channel. Take two means, one for the positions from 0 to 31 and one for those from 32 to 63,
-    both over all texts, and they lose hardly more. So most of a stripe comes from the *positions* of
-    its 32 letters. (In the last layer the values have stripes as well. Ours lose little by them.)
+    both over all texts, and they lose hardly more. So most of a stripe comes from the *positions*
+    of its 32 letters. (In the last layer the values have stripes as well. Ours lose little by
+    them.)
 
     In large models a few channels of the keys are many times as large as all others, the paper
     found. If they share a scale with the others, the others are lost. A high channel on its own is
@@ -288,7 +289,7 @@ def example(
     ??? question "100 keys have come, one by one. How many are in 32 bits?"
         Four. Three groups of 32 are rounded.
 
-    ??? question "Count from zero in `quantise_range`, with zeros for `low`. Which numbers are lost?"
+    ??? question "Take zeros for `low` in `quantise_range`. Which numbers are lost?"
         The negative ones: `clamp` makes them 0. And a high channel wastes its steps on numbers that
         it never has.
     """

@@ -88,5 +88,5 @@ def test_the_address_comes_from_the_remote_if_the_environment_has_none(
 
 def test_all_settings_are_listed_for_those_who_have_a_package() -> None:
     text = (ROOT / "docs/own_package.md").read_text(encoding="utf-8")
-    listed = re.findall(r"(?m)^\| `(\w+)` \|", text.partition("## The home page")[0])
+    listed = re.findall(r"(?m)^\| `(\w+)` \|", text.partition("## The extras")[0])
     assert sorted(listed) == sorted(one.name for one in fields(Settings) if one.name != "root")
