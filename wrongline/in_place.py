@@ -140,7 +140,7 @@ class Memory:
         self.put.append(put_back)
         # A training step may be hooked on the gradient of a weight.
         for name in ("_backward_hooks", "_post_accumulate_grad_hooks"):
-            self.hooks(partial(getattr, value, name))
+            self.hooks(partial(getattr, value, name, None))
 
     def dictionary(self, value: dict, depth: int) -> None:
         r"""
