@@ -44,7 +44,7 @@ def progress(step: int, rising: int, steps: int) -> float:
 
     From 0, where the rate is highest, to 1 at the end.
     """
-    # If training is nothing but a warm-up, nothing is to be divided by zero.
+    # After a training that is nothing but a warm-up, nothing is to be divided by zero.
     return (step - rising) / max(1, steps - rising)
 
 

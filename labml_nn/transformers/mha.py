@@ -299,7 +299,7 @@ def example(
     by $p (1 - p)$ with its score: 0.25 for $p = 0.5$, and 0.01 for $p = 0.99$. But for each of 64
     *equal* weights it is small as well, 0.015. Take the largest $p (1 - p)$ of each random query
     and average. With 64 features it is 0.12 without the scale, and 0.09 with it: not smaller. With
-    1,024 features it is 0.03 and 0.09. So the suspicion is right for very wide heads. What is
+    1,024 features it is 0.04 and 0.09. So the suspicion is right for very wide heads. What is
     certain is that such a query takes its answer from one key and hardly from the others.
 
     ### Measured here

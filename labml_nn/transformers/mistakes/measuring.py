@@ -101,10 +101,9 @@ class SeenTwice(Mistake):
     [2.425](../../../results/rooms.json#tables.rooms.SeenTwice.printed) and the right one
     [2.432](../../../results/rooms.json#tables.rooms.RightScore.printed), no difference. The whole
     text is there to be drawn, but 400 steps of 16 windows of 32 letters draw 204,800 letters, and
-    there are 1.06 million. So most of the text was never seen, and the rest mostly once. Seen more
-    often, it begins to show: trained on the held-out text alone, each letter nearly four times, the
-    model is a little better on it than on other text. With nothing but the 9,216 letters that are
-    scored, 22 times each, it is clearly better on them.
+    there are 1.06 million. So most of the text was never seen, and the rest mostly once. Seen much
+    more often, it shows: trained on nothing but the 9,216 letters that are scored, 22 times each,
+    a model is clearly better on them than on other text.
 
     No sum finds it, because the model predicts as it should. [Look for long pieces that are in
     both](measuring.py#shared).

@@ -19,7 +19,7 @@ loss is [2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.pr
 wrong line it can be [0.042](../../../results/mistakes.json#tables.mistakes.MaskInverted.printed),
 and the model is worthless.
 
-[The printed loss of each exhibit, beside the right
+[The printed loss of each exhibit that was trained, beside the right
 one](../../../results/mistakes.json#figures.losses)
 
 Half of the exhibits of this museum are this attention with [one line replaced](one_line.py), 19 of

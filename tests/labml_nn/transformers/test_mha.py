@@ -140,7 +140,7 @@ def test_scores_beyond_the_range_of_float16_are_scaled_before_they_are_summed() 
     torch.testing.assert_close(output, module.output(module.value.linear(x)), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize(("width", "plain", "scaled"), [(64, 0.12, 0.09), (1024, 0.03, 0.09)])
+@pytest.mark.parametrize(("width", "plain", "scaled"), [(64, 0.12, 0.09), (1024, 0.04, 0.09)])
 def test_without_the_scale_only_very_wide_heads_have_a_small_gradient(
     width: int, plain: float, scaled: float
 ) -> None:
