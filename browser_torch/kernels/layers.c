@@ -15,20 +15,6 @@ static Status alike(const Call *call, int count) {
     return dtype == FLOAT32 || dtype == FLOAT64 ? OK : BAD_DTYPE;
 }
 
-// The sum of a term for each place i of a row. It is made of four sums: an addition waits for the one
-// before it, and the processor has other work meanwhile.
-#define ADD_UP(sum, length, term)                                         \
-    {                                                                     \
-        f64 part[4] = {0};                                                \
-        i64 at = 0;                                                       \
-        for (; at + 4 <= (length); at += 4) {                             \
-            _Pragma("GCC unroll 4")                                       \
-            for (i64 i = at; i < at + 4; i++) part[i - at] += (term);     \
-        }                                                                 \
-        for (i64 i = at; i < (length); i++) part[0] += (term);            \
-        sum = (part[0] + part[1]) + (part[2] + part[3]);                  \
-    }
-
 typedef struct {
     i64 outer, length, inner;
 } Rows;
@@ -98,18 +84,16 @@ static void softmax_in_order(i64 length, int logarithm, f32 *out, const f32 *a) 
     if (logarithm) {
         for (i64 at = 0; at < length; at += 4) {
             Four part = all_of(-__builtin_inff());
-            if (at + 4 <= length) part = *(const Four *)(out + at);
-            else
-                for (i64 i = at; i < length; i++) part[i - at] = out[i];
+            for (i64 i = at; i < length && i < at + 4; i++) part[i - at] = out[i];
             *(Four *)shares = exp_four(part);
-            sum += ((f64)shares[0] + shares[1]) + ((f64)shares[2] + shares[3]);
+            sum += (f64)shares[0] + shares[1] + shares[2] + shares[3];
         }
         const f32 shift = (f32)log(sum);
         for (i64 i = 0; i < length; i++) out[i] -= shift;
         return;
     }
     ROW_OF_FOURS(out, out, length, exp_four)
-    ADD_UP(sum, length, out[i])
+    for (i64 i = 0; i < length; i++) sum += out[i];
     const f32 factor = (f32)(1 / sum);
     for (i64 i = 0; i < length; i++) out[i] *= factor;
 }
@@ -162,8 +146,9 @@ Status softmax(Call *call) {
         const T *y = (const T *)call->tensor[1].data + start;                              \
         const T *g = (const T *)call->tensor[2].data + start;                              \
         T *out = (T *)call->tensor[0].data + start;                                        \
-        f64 sum;                                                                           \
-        ADD_UP(sum, rows.length, g[i * step] * (logarithm ? 1.0 : y[i * step]))            \
+        f64 sum = 0;                                                                       \
+        for (i64 i = 0; i < rows.length; i++)                                              \
+            sum += logarithm ? (f64)g[i * step] : (f64)g[i * step] * y[i * step];          \
         for (i64 i = 0; i < rows.length; i++)                                              \
             out[i * step] = logarithm ? g[i * step] - EXP(y[i * step]) * (T)sum            \
                                       : y[i * step] * (g[i * step] - (T)sum) * scale;      \
@@ -291,12 +276,12 @@ static Status places_of_rows(const Call *call, int from) {
     for (i64 row = 0; row < rows; row++) {                                                 \
         const T *a = (const T *)call->tensor[1].data + row * length;                       \
         T *out = (T *)call->tensor[0].data + row * length;                                 \
-        f64 mean = 0, squares;                                                             \
+        f64 mean = 0, squares = 0;                                                         \
         if (centred) {                                                                     \
-            ADD_UP(mean, length, a[i])                                                     \
+            for (i64 i = 0; i < length; i++) mean += a[i];                                 \
             mean /= (f64)length;                                                           \
         }                                                                                  \
-        ADD_UP(squares, length, (a[i] - mean) * (a[i] - mean))                             \
+        for (i64 i = 0; i < length; i++) squares += (a[i] - mean) * (a[i] - mean);         \
         const f64 factor = 1 / sqrt(squares / (f64)length + epsilon);                      \
         for (i64 i = 0; i < length; i++) out[i] = (T)((a[i] - mean) * factor);             \
         ((T *)call->tensor[2].data)[row] = (T)mean;                                        \
@@ -358,9 +343,11 @@ Status normalise(Call *call) {
             for (i64 i = 0; i < length; i++) out[i] = g[i] * scale[i];              \
             g = out;                                                                \
         }                                                                           \
-        f64 sum, along;                                                             \
-        ADD_UP(sum, length, g[i])                                                   \
-        ADD_UP(along, length, (f64)g[i] * y[i])                                     \
+        f64 sum = 0, along = 0;                                                     \
+        for (i64 i = 0; i < length; i++) {                                          \
+            sum += g[i];                                                            \
+            along += (f64)g[i] * y[i];                                              \
+        }                                                                           \
         const f64 mean = centred ? sum / (f64)length : 0;                           \
         const f64 slope = along / (f64)length;                                      \
         const f64 factor = ((const T *)call->tensor[3].data)[row];                  \

@@ -43,24 +43,28 @@ u16 to_float16(f32 x);
 
 // e^x in single precision, in a form that the compiler does for four numbers at a time.
 static inline f32 exp_f32(f32 x) {
-    const f32 bounded = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
+    const f32 bounded = x > 88.72283f ? 88.72283f : x < -103.97f ? -103.97f : x;
     // x = n ln 2 + rest, with ln 2 as a sum of two numbers, for its digits.
     const f32 n = floorf(bounded * 1.44269504088896341f + 0.5f);
     f32 rest = bounded - n * 0.693359375f;
     rest = rest + n * 2.12194440e-4f;
-    const f32 square = rest * rest;
-    const f32 terms_67 = rest * 1.9875691500e-4f + 1.3981999507e-3f;
-    const f32 terms_45 = rest * 8.3334519073e-3f + 4.1665795894e-2f;
-    const f32 terms_23 = rest * 1.6666665459e-1f + 5.0000001201e-1f;
-    const f32 series = ((terms_67 * square + terms_45) * square + terms_23) * square + rest + 1.0f;
-    // 2^n as two factors, for results below the smallest normal number; the largest overflow.
+    f32 series = 1.9875691500e-4f;
+    series = series * rest + 1.3981999507e-3f;
+    series = series * rest + 8.3334519073e-3f;
+    series = series * rest + 4.1665795894e-2f;
+    series = series * rest + 1.6666665459e-1f;
+    series = series * rest + 5.0000001201e-1f;
+    series = series * rest * rest + rest + 1.0f;
+    // 2^n as two factors, for results below the smallest normal number.
     const i32 power = bounded == bounded ? (i32)n : 0;
     const i32 half = power >> 1;
     union {
         i32 bits;
         f32 value;
     } one = {.bits = (half + 127) << 23}, other = {.bits = (power - half + 127) << 23};
-    const f32 result = series * one.value * other.value;
+    f32 result = series * one.value * other.value;
+    result = x > 88.72283f ? __builtin_inff() : result;
+    result = x < -103.97f ? 0.0f : result;
     return x != x ? x : result;
 }
 

@@ -39,27 +39,28 @@ static inline void mirror(Four row[4]) {
 
 static inline Four size_of(Four x) { return (Four)((FourIntegers)x & 0x7fffffff); }
 
-// e^x, as `exp_f32` in mathematics.h computes it. Beyond the bounds it is infinite, or 0: the factors
-// at the end see to that. A polynomial is computed in pairs of its terms, which need not wait for each
-// other.
+// e^x, as `exp_f32` in mathematics.h computes it.
 static inline Four exp_four(Four x) {
-    const FourIntegers known = x == x;
-    Four bounded = chosen(x > 89.0f, all_of(89.0f), x);
-    bounded = chosen(x < -104.0f, all_of(-104.0f), bounded);
+    const FourIntegers above = x > 88.72283f, below = x < -103.97f, known = x == x;
+    Four bounded = chosen(above, all_of(88.72283f), x);
+    bounded = chosen(below, all_of(-103.97f), bounded);
     bounded = chosen(known, bounded, all_of(0));
     // The nearest integer: adding 1.5 * 2^23 leaves no digits behind the point.
     const Four n = (bounded * 1.44269504088896341f + 12582912.0f) - 12582912.0f;
     Four rest = bounded - n * 0.693359375f;
     rest = rest + n * 2.12194440e-4f;
-    const Four square = rest * rest;
-    const Four terms_67 = rest * 1.9875691500e-4f + 1.3981999507e-3f;
-    const Four terms_45 = rest * 8.3334519073e-3f + 4.1665795894e-2f;
-    const Four terms_23 = rest * 1.6666665459e-1f + 5.0000001201e-1f;
-    const Four series = ((terms_67 * square + terms_45) * square + terms_23) * square + rest + 1.0f;
+    Four series = rest * 1.9875691500e-4f + 1.3981999507e-3f;
+    series = series * rest + 8.3334519073e-3f;
+    series = series * rest + 4.1665795894e-2f;
+    series = series * rest + 1.6666665459e-1f;
+    series = series * rest + 5.0000001201e-1f;
+    series = series * rest * rest + rest + 1.0f;
     // 2^n as two factors, for results below the smallest normal number.
     const FourIntegers power = __builtin_convertvector(n, FourIntegers);
     const FourIntegers half = power >> 1;
-    const Four result = series * (Four)((half + 127) << 23) * (Four)((power - half + 127) << 23);
+    Four result = series * (Four)((half + 127) << 23) * (Four)((power - half + 127) << 23);
+    result = chosen(above, all_of(__builtin_inff()), result);
+    result = chosen(below, all_of(0), result);
     return chosen(known, result, x);
 }
 
@@ -110,13 +111,14 @@ static inline Four silu_four(Four x) { return x / (1.0f + exp_four(-x)); }
 // bell times a polynomial of our own fit, of t = 1 / (1 + 0.4 |x| / sqrt 2).
 static inline Four share_below_four(Four x, Four bell) {
     const Four t = 1.0f / (1.0f + size_of(x) * 0.282842712f);
-    const Four square = t * t;
-    const Four terms_78 = t * -9.130876124e-2f + 8.432372590e-2f;
-    const Four terms_56 = t * -2.629265326e-3f + 7.063943297e-2f;
-    const Four terms_34 = t * 8.428887787e-2f + 1.039193213e-1f;
-    const Four terms_12 = t * 1.128348849e-1f + 1.128379304e-1f;
-    Four series = (2.509391335e-2f * square + terms_78) * square + terms_56;
-    series = (series * square + terms_34) * square + terms_12;
+    Four series = t * 2.509391335e-2f - 9.130876124e-2f;
+    series = series * t + 8.432372590e-2f;
+    series = series * t - 2.629265326e-3f;
+    series = series * t + 7.063943297e-2f;
+    series = series * t + 8.428887787e-2f;
+    series = series * t + 1.039193213e-1f;
+    series = series * t + 1.128348849e-1f;
+    series = series * t + 1.128379304e-1f;
     const Four tail = series * t * bell;
     return chosen(x < 0.0f, tail, 1.0f - tail);
 }
