@@ -45,7 +45,7 @@ from torch import nn
 from wrongline.attempts import Attempt, others
 from wrongline.attention_tests import find_mistakes
 from wrongline.classes_of_files import classes_of, inside_a_package
-from wrongline.configurations import Config, missing_in, unguessed
+from wrongline.configurations import Config, missing_in, said_parts, unguessed
 from wrongline.definitions import run_definitions, trains
 from wrongline.functions import MATRICES, ROLES, OfFunction, left_over, roles_of, tries_of
 from wrongline.guesses import guess_arguments, share_heads, sizes_in
@@ -60,7 +60,7 @@ from wrongline.special_sizes import special_sizes
 from wrongline.tiny import tiny
 from wrongline.verdicts import ERROR, Findings, Verdict, told
 from wrongline.ways_to_call import Refused, further
-from wrongline.whole import texts_for
+from wrongline.whole import reads_tokens, texts_for
 
 Makes = Callable[..., nn.Module]
 
@@ -160,7 +160,8 @@ def make(kind: Makes, arguments: str | None) -> tuple[nn.Module, dict[str, Any]]
     text = Path(inspect.getfile(kind)).read_text(encoding="utf-8")
     given, unknown = guess_arguments(kind, text)
     if said:
-        given = {name: value for name, value in given.items() if name in needed} | said
+        given = {name: value for name, value in given.items() if name in needed}
+        given |= said_parts(given, said, {one.name for one in taken})
     # Heads that share keys in the wrong order show with more than one key head.
     else:
         share_heads(given)
@@ -214,7 +215,7 @@ def examine(one: Any, width: int, heads: int, text: str = "", **options: Any) ->
         return find_mistakes(module, many, wide, way, **options)
 
     # A model reads tokens.
-    if isinstance(one, nn.Module) and is_model(one):
+    if isinstance(one, nn.Module) and (is_model(one) or reads_tokens(one)):
         return find_in_language_model(one, texts_for(one), **options)
 
     # It can't be called, and the error of the way that came furthest says why.

@@ -31,6 +31,7 @@ from wrongline.sizes import (
     is_yes_or_no,
     likely,
     meaning,
+    on_this_machine,
     size_for,
 )
 
@@ -252,7 +253,7 @@ def config_of(makes: Callable[..., Any], name: str, text: str) -> Any:
             found |= read_from(made, [*read, *said])
     # A vocabulary by another name is as small as by the usual one.
     found |= {one: SIZES["n_vocab"] for one, value in found.items() if is_large(one, value)}
-    return Config(**found)
+    return Config(**{one: on_this_machine(one, value) for one, value in found.items()})
 
 
 def is_large(name: str, value: Any) -> bool:
@@ -274,6 +275,24 @@ def read_from(made: Any, names: list[str]) -> dict[str, Any]:
         except Exception:
             continue
     return found
+
+
+def said_parts(given: dict[str, Any], said: dict[str, Any], taken: set[str]) -> dict[str, Any]:
+    r"""
+    ## What was said of a configuration
+
+    It is changed there. What the class has `taken` by this name, or is no part of a configuration,
+    is left.
+    """
+    rest = {}
+    for name, value in said.items():
+        configs = [one for one in given.values() if isinstance(one, Config) and name in one]
+        configs = [] if name in taken else configs
+        for config in configs:
+            setattr(config, name, value)
+        if not configs:
+            rest[name] = value
+    return rest
 
 
 def missing_in(error: AttributeError, config: Config, text: str) -> list[str]:

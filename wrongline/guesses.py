@@ -22,6 +22,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import nn
 
 from wrongline.configurations import CONFIGS, config_of, holds, maker
@@ -33,6 +34,7 @@ from wrongline.sizes import (
     is_yes_or_no,
     likely,
     meaning,
+    on_this_machine,
     size_for,
 )
 
@@ -104,8 +106,8 @@ def guess_arguments(makes: Callable[..., Any], text: str) -> tuple[dict[str, Any
         elif meaning(name) and known:
             found[name] = size_for(name, default, sizes)
         # A default that can be typed is shown, too.
-        elif isinstance(default, int | float | str | None):
-            found[name] = default
+        elif isinstance(default, int | float | str | torch.device | None):
+            found[name] = on_this_machine(name, default)
         # A switch is off, if nobody says that it is on.
         elif default is parameter.empty and (is_yes_or_no(parameter.annotation) or is_switch(name)):
             found[name] = False

@@ -167,6 +167,17 @@ def likely(name: str) -> Any:
     return SIZES.get(what)
 
 
+def on_this_machine(name: str, value: Any) -> Any:
+    r"""
+    ## A device that is there
+
+    Many classes are made for a GPU by default, as `device="cuda"`. Without one, it is the CPU.
+    """
+    if name != "device" or "cuda" not in str(value) or torch.cuda.is_available():
+        return value
+    return torch.device("cpu") if isinstance(value, torch.device) else "cpu"
+
+
 def size_for(name: str, default: Any, sizes: dict[str, Any]) -> Any:
     r"""
     ## The size of the test for a name

@@ -299,6 +299,21 @@ def texts_for(model: nn.Module) -> Tensor:
     return torch.randint(3, SIZES["n_vocab"], (3, 12))
 
 
+def reads_tokens(model: nn.Module) -> bool:
+    r"""
+    ## Does it run on tokens?
+
+    What has a table does so, and a table may be a bare parameter.
+    """
+    tokens = torch.randint(3, SIZES["n_vocab"], (3, 4))
+    try:
+        with torch.no_grad(), borrowed(model):
+            logits_of(model.eval(), tokens)
+    except Exception:
+        return False
+    return True
+
+
 def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> Tensor:
     r"""
     ## Example

@@ -446,3 +446,45 @@ def test_another_width_is_tried_where_heads_must_divide_it(
     # What was said stays, and the error has its line.
     assert main([f"{path}:MyAttention", "--arguments=dict(hidden_dim=32)"]) == 2
     assert "heads must divide it (wide.py, line 12: " in capsys.readouterr().err
+
+
+BARE = '''
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+
+@dataclass
+class Settings:
+    vocab_size: int
+    hidden_dim: int = 512
+    device: str = "cuda"
+
+
+class Bare(nn.Module):
+    r"""Its table of tokens is a parameter."""
+
+    def __init__(self, config: Settings):
+        super().__init__()
+        assert config.hidden_dim % 17 == 0, "17 features a head"
+        self.table = nn.Parameter(torch.randn(config.vocab_size, config.hidden_dim))
+        self.head = nn.Linear(config.hidden_dim, config.vocab_size)
+        self.device = config.device
+
+    def forward(self, tokens):
+        x = self.table[tokens] * torch.ones((), device=self.device)
+        return self.head(x.cumsum(dim=1) BEHIND)
+'''
+
+
+@pytest.mark.parametrize(("behind", "status"), [("", 0), ("+ x.flip(1)", 1)])
+def test_a_part_of_a_configuration_can_be_said_and_a_table_may_be_a_parameter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], behind: str, status: int
+) -> None:
+    path = tmp_path / "bare_table.py"
+    path.write_text(BARE.replace("BEHIND", behind), encoding="utf-8")
+    # The guessed width doesn't fit, and the device of its author isn't here.
+    assert main([f"{path}:Bare"]) == 2
+    assert "17 features a head" in "".join(capsys.readouterr())
+    assert main([f"{path}:Bare", "--arguments", "dict(hidden_dim=34)"]) == status
