@@ -83,7 +83,8 @@ class Configs(TrainingLoopConfigs):
         r"""
         ### Train
 
-        `training_loop` counts the steps, tells the tracker, and stops cleanly at Ctrl-C.
+        `training_loop` counts the steps and tells the tracker. At Ctrl-C it saves what is known
+        before the interrupt ends it.
         """
         # All random numbers after this depend on the seed: weights and samples.
         self.seed.set()

@@ -213,7 +213,7 @@ def example(
     memory = torch.randn(seq_len_k, batch_size, d_model)
 
     # Half of the keys are hidden at random, and of the others the window leaves at most three. A
-    # query that sees none gets zeros.
+    # query that sees none gets no value: only the bias of the output layer.
     mask = torch.rand(seq_len_q, seq_len_k, batch_size) < 0.5
     functions = {"score_mod": soft_cap(2.0), "mask_mod": sliding_window(3)}
     attention = FlexAttention(heads, d_model, **functions)

@@ -141,7 +141,7 @@ class MoreThanOne(Mistake):
 
     The model is mixed with a table of counts, in which every token has a share of its own, found by
     a hash. With few places in the table these shares are near 1 for *all* tokens. With one place,
-    each is exactly 1, as here. [Nobody
+    each is exactly 1, as here. [At first nobody
     noticed](https://github.com/openai/parameter-golf/pull/886), because only the token that came
     was looked up.
     """

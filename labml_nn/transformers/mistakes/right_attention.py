@@ -134,7 +134,8 @@ def example(
         split and join the heads. That is why this museum exists.
 
     ??? question "Change the last token. Which outputs may move?"
-        Only the last one. This one test finds every leaking mask of this museum.
+        Only the last one. This test, in evaluation mode and on the whole text, finds every leaking
+        mask of this museum.
 
     ??? question "Which parameter has a gradient of zero, but for rounding, and why?"
         The bias of the keys. It adds the same number to all scores of a query, and the softmax
