@@ -89,7 +89,7 @@ def shapes(source: Source, measurement: Measurement) -> str:
     example = example_of(source)
     assert example is not None
     found: dict[str, Tensor] = {}
-    # What an inner function returns is no result of the example.
+    # What an inner function binds and returns is no name and no result of the example.
     inner = [
         range(one.lineno, (one.end_lineno or 0) + 1)
         for one in ast.walk(example)
@@ -97,10 +97,8 @@ def shapes(source: Source, measurement: Measurement) -> str:
     ]
     for line, tensors in sorted(measurement.lines.items()):
         if example.lineno <= line <= (example.end_lineno or 0):
-            is_inner = any(line in lines for lines in inner)
-            found |= {
-                one.name: one for one in tensors if not (is_inner and one.name.startswith("return"))
-            }
+            if not any(line in lines for lines in inner):
+                found |= {one.name: one for one in tensors}
     # `return[0]` is a part of what is returned; attributes of a value are left out.
     results = [name for name in found if re.match(r"return(\[[^\]]*\])*$", name)]
     names = [name for name in found if name.isidentifier() and name not in ("_", *results)]
