@@ -72,6 +72,9 @@ def served(
                 kind_sent = kind
             self._send(200 if known else 404, asked, content, kind_sent, extra)
 
+        # Python in the page asks how long a file is before it fetches it.
+        do_HEAD = do_GET
+
         def _send(
             self, status: int, asked: str, content: bytes, kind: str, extra: Mapping[str, str]
         ) -> None:
@@ -84,7 +87,7 @@ def served(
             }
             head = f"HTTP/1.1 {status} {self.responses[status][0]}\r\n"
             head += "".join(f"{name}: {value}\r\n" for name, value in lines.items()) + "\r\n"
-            whole = head.encode("latin-1") + content
+            whole = head.encode("latin-1") + (content if self.command != "HEAD" else b"")
             log.append(Answer(asked, status, kind.partition(";")[0], len(whole)))
             self.wfile.write(whole)
 
