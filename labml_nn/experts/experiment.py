@@ -175,7 +175,7 @@ def notebook(
         runs[way] = Run(model, batches.at, [adamw(model)], name=way, keep_in=keep_in, **how)
     loads = {}
 
-    # ### Training
+    # ### Train it
     # On the CPU: by our count, a Tesla T4 would take longer to start the many small products of the
     # experts than two cores to compute them. Stop it when you like; run this cell again, and it
     # goes on.

@@ -169,7 +169,7 @@ def notebook(
 
     look(before)
 
-    # ### Pairs
+    # ### Learn from pairs
     # Those of taught facts are trained on, and those of held-out facts looked at, so that what is
     # measured was never a target. A copy of the model from above learns: run this cell again, and
     # it is that model once more.

@@ -120,7 +120,7 @@ def notebook(steps: int = 600, seed: int = 1, keep_in: str = "") -> None:
         now, _, scores = measure(model, *held_out)
         return [now, scores[1].max().item()]
 
-    # ### Training
+    # ### Train it
     # Stop it when you like; run this cell again, and it goes on.
     training.train(steps, look, times=60)
     loss, right, _ = measure(model, *held_out)

@@ -175,7 +175,7 @@ def notebook(
     seq_len = len(model.positions.encodings)
     print(write(model, tokenizer, prompt, sample_length, seq_len, temperature))
 
-    # ### One wrong detail
+    # ### With one wrong detail
     # By guessing, the loss would be the logarithm of the number of tokens, 10.8 for GPT-2.
     losses = losses_of(place, tokenizer.encode(TEXT).to(device))
     for name, loss in losses.items():

@@ -93,7 +93,7 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     for said, reward in zip(answers.t(), verify(groups, answers).tolist(), strict=True):
         print(show(questions[:, 0]), show(said), reward)
 
-    # ### Reinforcement learning
+    # ### Learn from rewards
     # A copy of the start learns, from new questions. To begin again, run this cell again. To reward
     # the order alone, add `judge=lambda asked, said: in_order(said).float()` to the arguments of
     # `from_rewards`.

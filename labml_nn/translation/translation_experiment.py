@@ -196,7 +196,7 @@ def notebook(steps: int = 500, seed: int = 1, keep_in: str = "") -> None:
         how = {"gradients": translation_gradients, "name": name, "keep_in": keep_in}
         runs[name] = Run(model, pairs.at, [adamw(model)], **how)
 
-    # ### Training
+    # ### Train it
     # Stop it when you like; run this cell again, and it goes on.
     for name, run in runs.items():
         run.train(steps)
@@ -207,7 +207,7 @@ def notebook(steps: int = 500, seed: int = 1, keep_in: str = "") -> None:
         for source, found in zip(sources[:5], translations(run.model, sources[:5]), strict=True):
             print(f"    {source} -> {found}")
 
-    # ### Where it looks
+    # ### See where it looks
     # A row is a character that is written, a column one of the source. Try other dates.
     import matplotlib.pyplot as plt
 

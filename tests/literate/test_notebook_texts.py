@@ -164,3 +164,23 @@ def test_notebooks_are_small() -> None:
     sizes = [path.stat().st_size for path in NOTEBOOKS]
     assert median(sizes) <= MEDIAN
     assert max(sizes) <= MOST
+
+
+def sections_with_code(cells: list[Cell]) -> list[str]:
+    r"""The heading that stands above code, for each section that has some."""
+    found = []
+    heading = ""
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            heading = next(iter(re.findall(r"(?m)^##+ (.+)$", cell["source"])), heading)
+        elif heading:
+            found.append(heading)
+            heading = ""
+    return found
+
+
+def test_a_section_that_a_cell_comes_after_has_a_name_of_its_own() -> None:
+    for path in NOTEBOOKS:
+        sections = sections_with_code(cells_of(path))
+        twice = {one for one in sections if sections.count(one) > 1}
+        assert twice == set(), path

@@ -129,7 +129,7 @@ def notebook(
     bits](../../training/mixed_step.py). An older one, such as Colab's T4, does so if you set
     `float16`, which we haven't tried on a GPU yet.
     """
-    # ### The text
+    # ### Read a text
     # A million characters, or a file of yours.
     text = read_text(corpus)
     print(text[:200])
@@ -161,7 +161,7 @@ def notebook(
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}, {dtype}")
     print(write(model, tokenizer, "\n", 100, seq_len))  # It has learned nothing yet.
 
-    # ### Training
+    # ### Train it
     # Now and then, what the model would write. Stop it when you like; run this cell again, and it
     # goes on. The curve goes up and down, because some texts are harder than others. More steps
     # make the small model better (below). With more for the large one, nothing was measured.

@@ -137,7 +137,7 @@ def notebook(
     plt.legend()
     plt.show()
 
-    # ### Where the heads look
+    # ### Look at the heads
     # The weights of the last layer, a picture for each of the four heads. A row is a letter that
     # looks, a column one that is looked at. What the mask hides is white. Try another line.
     line = "First Citizen:"

@@ -153,7 +153,7 @@ def notebook(
     run = Run(model, batches.at, [mixed], keep_in=keep_in, **how)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}, {dtype}")
 
-    # ### Training
+    # ### Train it
     # Now and then, what the model would write. Stop it when you like; run this cell again, and it
     # goes on. The curve falls faster than that of the classic model.
     run.train(
@@ -179,7 +179,7 @@ def example(
     n_vocab: int = 13,
 ) -> Tensor:
     r"""
-    ## Try it
+    ## Example
 
     An alphabet over and over, for two steps.
 
