@@ -24,10 +24,14 @@ from torch import Tensor, nn
 from wrongline.in_place import borrowed
 from wrongline.sizes import NAMES, is_off
 from wrongline.verdicts import SaidError
+from wrongline.words import SEES_ALL, words_of
 
 # What published code calls targets, a switch for the mask, and the place where a text begins.
 TARGETS = r"target|label|^y$"
-SWITCH = r"^(is_|use_)?(causal|causal_mask|autoregressive)$"
+SWITCH = (
+    r"^(is_|use_|apply_)?(causal|causal_mask|causal_attention|autoregressive|unidirectional)$"
+    r"|^is_decoder$"
+)
 BEGINNING = r"^(start|input|cur)_?pos$|^start_?pos|^offset$|^pos$"
 SECOND_TEXT = r"^(tgt|trg|target_ids|dec(oder)?_(input|ids|tokens|x$))"
 
@@ -85,14 +89,18 @@ def is_needed(parameter: inspect.Parameter) -> bool:
     return parameter.default is parameter.empty and parameter.kind not in open_end
 
 
-def switches(model: nn.Module) -> dict[str, bool]:
+def switches(model: nn.Module) -> dict[str, Any]:
     r"""
     ## Switches that make it causal
 
-    They are off by default, as in PyTorch's kernel.
+    They are off by default, as in PyTorch's kernel; or on, if they let everything be seen. Some are
+    [words](words.py).
     """
     given = arguments_of(model).items()
-    return {name: True for name, one in given if is_off(one) and re.search(SWITCH, name)}
+    found = {name: True for name, one in given if is_off(one) and re.search(SWITCH, name)}
+    found |= {n: False for n, one in given if one.default is True and re.search(SEES_ALL, n)}
+    kind: Any = type(model)
+    return found | words_of(kind)
 
 
 def beside(model: nn.Module, tokens: Tensor) -> dict[str, Any]:

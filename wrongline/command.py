@@ -208,7 +208,7 @@ def examine(one: Any, width: int, heads: int, text: str = "", **options: Any) ->
         if way is None or not sees_past(module, way, wide):
             continue
         mask = f", mask {way.name}: {way.mask}" if way.name else ""
-        switch = f", {way.switch}=True" if way.switch else ""
+        switch = f", {way.switch}={way.word!r}" if way.switch else ""
         around = f", between four matrices, {module.heads}" if is_between else ""
         print(f"an attention: {way.layout}, inputs: {way.inputs}{mask}{switch}{around}")
         many = heads if not is_between else 1 if module.heads == "no heads" else SIZES["heads"]

@@ -34,6 +34,7 @@ from wrongline.sizes import (
     on_this_machine,
     size_for,
 )
+from wrongline.words import causal_word, with_layers
 
 # Arguments that hold many others.
 CONFIGS = tuple("config cfg args hparams params conf opt opts options hp hps".split())
@@ -251,6 +252,11 @@ def config_of(makes: Callable[..., Any], name: str, text: str) -> Any:
             annotation = inspect.signature(maker(makes)).parameters[name].annotation
             said = [*getattr(made, "__dict__", {})] if annotation in (kind, kind.__name__) else []
             found |= read_from(made, [*read, *said])
+    # A word that turns a mask on.
+    code = with_layers(text, around)
+    for one in [*found, *(name for name in read if name not in found)]:
+        word = causal_word(one, found.get(one), code, around)
+        found |= {} if word is None else {one: word}
     # A vocabulary by another name is as small as by the usual one.
     found |= {one: SIZES["n_vocab"] for one, value in found.items() if is_large(one, value)}
     return Config(**{one: on_this_machine(one, value) for one, value in found.items()})

@@ -37,6 +37,7 @@ from wrongline.sizes import (
     on_this_machine,
     size_for,
 )
+from wrongline.words import SEES_ALL, causal_word, with_layers
 
 
 def as_argument(name: str, parameter: inspect.Parameter, around: dict[str, Any]) -> type | None:
@@ -93,6 +94,8 @@ def guess_arguments(makes: Callable[..., Any], text: str) -> tuple[dict[str, Any
     unknown = []
     # `self` is no argument, and `*args` takes nothing that we know.
     named = list(inspect.signature(maker(makes)).parameters.items())
+    around = getattr(maker(makes), "__globals__", {})
+    code = with_layers(text, around)
     for name, parameter in named[isinstance(makes, type) :]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
@@ -105,6 +108,12 @@ def guess_arguments(makes: Callable[..., Any], text: str) -> tuple[dict[str, Any
         # A name that says what it is. What has a default keeps it, but for the sizes of the test.
         elif meaning(name) and known:
             found[name] = size_for(name, default, sizes)
+        # A word turns the mask on.
+        elif (word := causal_word(name, default, code, around)) is not None:
+            found[name] = word
+        # What lets everything be seen is off.
+        elif default is True and re.search(SEES_ALL, name):
+            found[name] = False
         # A default that can be typed is shown, too.
         elif isinstance(default, int | float | str | torch.device | None):
             found[name] = on_this_machine(name, default)
@@ -115,7 +124,6 @@ def guess_arguments(makes: Callable[..., Any], text: str) -> tuple[dict[str, Any
         elif default is parameter.empty and likely(name) is not None:
             found[name] = likely(name)
         elif default is parameter.empty:
-            around = getattr(maker(makes), "__globals__", {})
             kind = as_argument(name, parameter, around)
             inner, left = (
                 guess_arguments(kind, text) if kind and kind is not makes else ({}, [name])

@@ -107,7 +107,7 @@ def padding_is_hidden(whole: Whole) -> str:
     for mask in ((~hidden).long(), ~hidden, hidden, hidden.long()):
 
         def call(tokens: Tensor, mask: Tensor = mask) -> Tensor:
-            return find_logits(called_with(model, tokens, **beside(model, tokens), **{name: mask}))
+            return find_logits(called_with(model, tokens, **(beside(model, tokens) | {name: mask})))
 
         # That of the first sequence is 0 or false for padding, or is 1 or true.
         hides = bool(mask[0, 0])
@@ -163,7 +163,7 @@ def documents_are_apart(whole: Whole) -> str:
     numbers = numbers.expand(inputs.shape)
 
     def call(tokens: Tensor) -> Tensor:
-        return find_logits(called_with(model, tokens, **beside(model, tokens), **{name: numbers}))
+        return find_logits(called_with(model, tokens, **(beside(model, tokens) | {name: numbers})))
 
     with whole.rough() as model:
         try:

@@ -28,6 +28,7 @@ from wrongline.calling import ONE_TOKEN, OtherCallError, reads_single_tokens, un
 from wrongline.places import place_of
 from wrongline.verdicts import NotTried, told
 from wrongline.whole import Whole, cross_entropy, has_numbers
+from wrongline.words import attributes_of, unread_words
 
 # How the worst of all findings is told.
 SEES = "the model sees the future"
@@ -177,7 +178,7 @@ def model_prefix(whole: Whole) -> str:
     with whole.rough() as model:
         said = sees_future(whole, model, whole.inputs, ROUNDS)
         if said:
-            return said
+            return by_its_word(whole, model, said)
         # A leak within a chunk of 64 tokens doesn't show in a text of 12.
         longer = whole.longer(model)
         if longer is not None:
@@ -197,6 +198,33 @@ def model_prefix(whole: Whole) -> str:
             "seen, and all else of this test is right"
         )
     return said or short
+
+
+def by_its_word(whole: Whole, model: nn.Module, said: str) -> str:
+    r"""
+    ## Is a word missing that makes it causal?
+
+    An attribute may have another one, and an argument may be one that nobody can guess.
+    """
+    for part, name, word in attributes_of(model):
+        before = getattr(part, name)
+        try:
+            setattr(part, name, word)
+            if not sees_future(whole, model, whole.inputs, 2, " "):
+                return f"{said}; its `{name}` is {before!r}, and with {word!r} it doesn't"
+        # It may be read when it is made.
+        except Exception:
+            continue
+        finally:
+            setattr(part, name, before)
+    unread = unread_words(type(model)) if whole.is_called_as_usual else []
+    if not unread:
+        return said
+    given = f"{unread[0].partition('=')[0]}=..."
+    return NotTried(
+        f"with {unread[0]}, as it is by default, later tokens change the logits: if another word "
+        f"makes it causal, say predict=lambda model, tokens: model(tokens, {given})"
+    )
 
 
 def in_training(whole: Whole) -> str:

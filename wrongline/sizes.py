@@ -65,7 +65,8 @@ NAMES = {
     "eps": "eps norm_eps layer_norm_eps rms_norm_eps layernorm_eps layer_norm_epsilon ln_eps",
     "bias": "bias qkv_bias use_bias",
     # A switch, and not the mask itself.
-    "causal": "causal is_causal mask masked use_mask autoregressive",
+    "causal": "causal is_causal mask masked use_mask autoregressive unidirectional causal_mask "
+    "use_causal_mask causal_attention is_autoregressive is_decoder",
 }
 
 

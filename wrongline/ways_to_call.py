@@ -34,6 +34,7 @@ from wrongline.in_place import borrowed
 from wrongline.pasted_text import failed_line, in_words
 from wrongline.sizes import SIZES, is_off, meaning
 from wrongline.verdicts import SaidError, is_inside, told
+from wrongline.words import causal_word, code_of
 
 
 def output_in(result: Any, x: Tensor) -> Any:
@@ -110,7 +111,7 @@ class Way:
     * `mask` says what its mask means: “none” is passed, “true shows”, “true hides”, or “added” to
       the scores
     * `shape` is that of the mask; `name` is what the argument is called
-    * `switch` is an argument that is turned on, such as PyTorch's `is_causal`
+    * `switch` is an argument that is turned on, such as PyTorch's `is_causal`, by true or a `word`
     * `other` says that its keys and values come from another text: its inputs but for the first
     * `absent` are arguments that must be given, and get None: masks of padding, lengths
     * `offset` makes another text of that
@@ -122,6 +123,7 @@ class Way:
     shape: str = "T, T"
     name: str = ""
     switch: str = ""
+    word: Any = True
     other: bool = False
     absent: tuple[str, ...] = ()
     offset: float = 0.0
@@ -170,7 +172,7 @@ class Way:
         turned = x.transpose(0, 1) if self.layout == "sequence first" else x
         # An attention with a mask of its own has no argument for one.
         mask = {} if self.mask == "none" else {self.name: self.causal_mask(x.shape[1])}
-        on: dict[str, Any] = {self.switch: True} if self.switch else {}
+        on: dict[str, Any] = {self.switch: self.word} if self.switch else {}
         on |= dict.fromkeys(self.absent)
         inputs = self.inputs_of(x, turned)
         # Where all arguments have to be named, as in `forward(self, *, query, key, value)`.
@@ -224,6 +226,14 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
     # A switch that is off by default makes a mask by itself.
     turned_on = [name for name in parameters if meaning(name) == "causal" and name not in masks]
     turned_on = [name for name in turned_on if is_off(parameters[name])]
+    # So does a word.
+    text, around = code_of(forward)
+    words: dict[str, Any] = {}
+    for name, one in parameters.items():
+        word = causal_word(name, one.default, text, around)
+        words |= {} if word is None else {name: word}
+    turned_on = [*words, *turned_on]
+    masks = [name for name in masks if name not in words]
     # What must be given, and is no mask, is an input. What has a default isn't needed.
     open_end = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     must = [
@@ -232,7 +242,7 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
         if one.default is one.empty and one.kind not in open_end
     ]
     absent = [name for name in must[1:] if re.search(NOT_NEEDED, name)]
-    named = [name for name in must if name not in (*masks, *absent)]
+    named = [name for name in must if name not in (*masks, *absent, *words)]
     # A second text, if it is called so. (Who says that there is one, means the next argument.)
     is_other = len(named) > 1 and bool(re.search(CONTEXT, named[1]))
     after = [*parameters][len(named) : len(named) + 1]
@@ -265,7 +275,9 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
     plain = [way for way in found if way.mask == "none" and way.shape == every["shape"][0]]
     plain = [way for way in plain if way.name == every["name"][0]]
     for name in [*turned_on, ""]:
-        yield from (replace(way, switch=way.switch or name) for way in plain)
+        for way in plain:
+            on = way.switch or name
+            yield replace(way, switch=on, word=words.get(on, True))
 
 
 def best_of(

@@ -22,7 +22,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from wrongline.calling import logits_of, own_lengths
+from wrongline.calling import logits_of, own_lengths, switches
 from wrongline.comparison import roughen
 from wrongline.in_place import borrowed
 from wrongline.places import far_apart, place_of
@@ -219,6 +219,14 @@ class Whole:
             return text
         return None
 
+    @property
+    def given(self) -> str:
+        r"""
+        ### The switches that it is called with
+        """
+        on = switches(self.model) if self.is_called_as_usual else {}
+        return ", ".join(f"{name}={value!r}" for name, value in on.items())
+
     def tried_on(self) -> str:
         r"""
         ### On what texts it was tried, and how
@@ -226,7 +234,10 @@ class Whole:
         count = f"{len(self.inputs)} texts of {self.inputs.shape[1]} tokens"
         longer = f" and on 2 of {self.known['long']}" if "long" in self.known else ""
         # The ways to call it that were found.
-        ways = [self.known[name] for name in ("padding's way", "cache's way") if name in self.known]
+        ways = [f"called with {self.given}"] if self.given else []
+        ways += [
+            self.known[name] for name in ("padding's way", "cache's way") if name in self.known
+        ]
         return "; ".join([f"tried on {count}{longer}", *ways])
 
 
