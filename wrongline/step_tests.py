@@ -27,11 +27,10 @@ from torch import Tensor, nn
 
 from wrongline.calling import arguments_of, called_with
 from wrongline.comparison import NEAR, off
-from wrongline.in_place import borrowed
 from wrongline.loss_names import Loss, other_losses
 from wrongline.steps import steps_of
 from wrongline.verdicts import NotTried, Unusual
-from wrongline.whole import Whole, adam_step, cross_entropy, quiet
+from wrongline.whole import Whole, adam_step, cross_entropy
 
 
 def is_left_out(targets: Tensor) -> Tensor:
@@ -378,84 +377,15 @@ def name_step(whole: Whole, model: nn.Module) -> str | float:
             weights = together(dict(model.named_parameters()), names)
             return said or turned(found, vector, weights.detach())
     assert times is not None
-    # What the optimizer used is compared with what is left.
     if times > 1.01:
-        return f"the gradient is {times:.3g} times that of the mean loss: parts are added up"
+        return times
+    # What the optimizer used is compared with what is left.
 
     # Gradients that are cleared at the end of a step are gone, which does no harm.
     left = together(after, names) if all(name in after for name in names) else found
     if 0 < left.norm() < 0.99 * found.norm():
         return "gradients are clipped after the optimizer has used them"
     return times
-
-
-def is_wrong(said: str | float) -> bool:
-    r"""
-    ## Is it a mistake?
-
-    A number is none, and nor is what can be meant.
-    """
-    return isinstance(said, str) and not isinstance(said, Unusual | NotTried)
-
-
-def same_step(whole: Whole) -> str:
-    r"""
-    ## With large gradients, and with small ones
-
-    Clipping hides a wrong size, and shows only where gradients are large. So the step is made
-    twice.
-    """
-    # Weights are doubled until no usual clipping would leave their gradients as they are.
-    with whole.rough(training=True) as rough:
-        for _ in range(6):
-            gradients = plain(whole, rough)
-            if together(gradients, gradients).norm() > 20:
-                break
-            # Twice the weights. In place, since the step below
-            # is made with this model.
-            for weight in rough.parameters():
-                weight.data *= 2
-
-        # A wrong place of the clipping shows here.
-        large = name_step(whole, rough)
-    if isinstance(large, NotTried):
-        return large
-    if is_wrong(large):
-        return str(large)
-
-    # A model that knows the batch has small ones. No clipping touches those.
-    model = getattr(whole.model, "_orig_mod", whole.model)
-    with borrowed(model):
-        learned = quiet(model)
-        learn_by_heart(whole, learned)
-        # A wrong size of the gradient shows here.
-        small = name_step(whole, learned)
-    if is_wrong(small):
-        return str(small)
-    if isinstance(large, str):
-        return large
-    if isinstance(small, str):
-        return small
-
-    # The same factor below one at both places is no clipping.
-    if large < 0.99 and abs(large - small) < 0.01 * small:
-        return f"the gradient is {small:.3g} times that of the mean loss: divided once too often"
-    return Unusual(f"gradients are clipped, here to {large:.3g} of them") if large < 0.99 else ""
-
-
-def learn_by_heart(whole: Whole, model: nn.Module, n_steps: int = 60) -> None:
-    r"""
-    ## Some steps of a usual training
-
-    They bring the loss of one batch down.
-    """
-    weights = [weight for weight in model.parameters() if weight.requires_grad]
-    optimizer = torch.optim.Adam(weights, 3e-3)
-    for _ in range(n_steps):
-        optimizer.zero_grad()
-        usual(whole, model).backward()
-        optimizer.step()
-    optimizer.zero_grad()
 
 
 def example(

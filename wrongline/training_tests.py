@@ -20,16 +20,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from wrongline.comparison import NEAR, off
+from wrongline.gradient_sizes import learn_by_heart, same_step
 from wrongline.in_place import borrowed
 from wrongline.loss_names import name_loss
 from wrongline.model_tests import MODEL_TESTS, SHORT
 from wrongline.step_tests import (
     copies,
     is_left_out,
-    learn_by_heart,
     padding_of,
     plain,
-    same_step,
     shifts_inside,
     usual,
     wanted,

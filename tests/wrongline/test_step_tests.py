@@ -10,10 +10,11 @@ from torch.optim import optimizer as pytorchs
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 from labml_nn.transformers.mistakes.right_model import RightModel, RightTraining
 from labml_nn.transformers.mistakes.step_mistakes import STEP_EXHIBITS, RightParts
+from wrongline.gradient_sizes import same_step
 from wrongline.language_model import check_training_step
-from wrongline.step_tests import plain, quiet, ratio, same_step, together
+from wrongline.step_tests import plain, ratio, together
 from wrongline.verdicts import NotTried, Unusual
-from wrongline.whole import Whole, cross_entropy
+from wrongline.whole import Whole, cross_entropy, quiet
 
 N_VOCAB = 11
 # In no two places is a token followed by another one.
@@ -211,6 +212,29 @@ def test_clipping_that_always_clips_is_clipping() -> None:
     by_value = lambda model: nn.utils.clip_grad_value_(model.parameters(), 1e-2)  # noqa: E731
     assert isinstance(told := said(steps(before=by_value)), Unusual)
     assert told == "gradients are clipped by value, at 0.01"
+
+
+def to_length(length: float) -> Callable[[nn.Module], Any]:
+    def scale(model: nn.Module) -> None:
+        found = together(
+            {n: w.grad for n, w in model.named_parameters()}, dict(model.named_parameters())
+        )
+        for weight in model.parameters():
+            weight.grad *= length / (found.norm() + 1e-6)
+
+    return scale
+
+
+@pytest.mark.parametrize("length", [1.0, 100.0])
+def test_gradients_of_one_length_are_not_added_up(length: float) -> None:
+    assert isinstance(told := said(steps(before=to_length(length))), Unusual)
+    assert told == f"gradients are scaled to the length {length:.3g}, whatever theirs is"
+
+
+def test_clipping_does_not_hide_that_parts_are_added_up() -> None:
+    clip = lambda model: nn.utils.clip_grad_norm_(model.parameters(), 1e-3)  # noqa: E731
+    added = steps(lambda z, y: 12 * cross_entropy(z, y), before=clip)
+    assert said(added) == "the gradient is 12 times that of the mean loss: parts are added up"
 
 
 @pytest.mark.parametrize("named", [False, True])
