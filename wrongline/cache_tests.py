@@ -23,6 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from wrongline.cache_classes import how_to_read
 from wrongline.cache_names import by_each_name
 from wrongline.comparison import NEAR, off
 from wrongline.made_caches import NoCacheError
@@ -30,6 +31,7 @@ from wrongline.model_tests import SHORT
 from wrongline.read_parts import (
     Counts,
     LaterCallError,
+    likely_names,
     told_positions,
     way_of,
     ways_to_read,
@@ -186,6 +188,8 @@ def cache_agrees(whole: Whole) -> str:
         raise failed.__cause__
     # Or a call with an empty one does, or nothing comes back.
     reason = reason or (told(failed) if failed else "")
+    if how := how_to_read(whole.model, likely_names(whole.model)[0]):
+        return NotTried(how)
     if reason:
         return NotTried(f"no cache comes to light: {reason}")
     step = next((name for name in dir(whole.model) if re.search(STEP, name)), "")

@@ -64,7 +64,7 @@ def faint_step(whole: Whole, model: nn.Module) -> str | None:
     before = together(steps.used, names).norm()
     expected = together(vector, names)
     factor = (before / expected.norm() / FAINT).item()
-    arrived = []
+    arrived: list[None] = []
 
     def smaller(gradient: Tensor) -> Tensor:
         arrived.append(None)

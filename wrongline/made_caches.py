@@ -20,11 +20,8 @@ from torch import Tensor, nn
 
 from wrongline.calling import HOLDERS, LENGTH, ROWS, called_with, find_logits, is_needed
 from wrongline.comparison import NEAR, off
-from wrongline.sizes import meaning
+from wrongline.sizes import PRECISIONS, meaning
 from wrongline.verdicts import SaidError
-
-# What the class of a cache is called.
-CACHE_CLASS = r"Cache$"
 
 
 class NoCacheError(SaidError):
@@ -81,17 +78,6 @@ def new_slots(model: nn.Module, parts: list) -> list:
     return [None] * known_sizes(model, parts)["n_layers"]
 
 
-def cache_classes(model: nn.Module) -> list[type]:
-    r"""
-    ## Classes of a cache that the model's file knows
-
-    They are made by who calls the model.
-    """
-    around = getattr(inspect.unwrap(type(model).forward), "__globals__", {})
-    classes = [one for one in around.values() if isinstance(one, type)]
-    return [one for one in classes if re.search(CACHE_CLASS, one.__name__)]
-
-
 def known_sizes(model: nn.Module, parts: list) -> dict[str, Any]:
     r"""
     ## Sizes of a model, by what they are
@@ -120,20 +106,29 @@ def known_sizes(model: nn.Module, parts: list) -> dict[str, Any]:
     return found
 
 
-def made_cache(kind: type, is_list: bool, model: nn.Module, parts: list) -> Any:
+def made_cache(
+    kind: type, is_list: bool, model: nn.Module, parts: list, shares: bool = True
+) -> Any:
     r"""
     ## Make one of a class
 
-    Or a list of them, one for each layer.
+    Or a list of them, one for each layer. It has a place for each head of keys; if `shares` is
+    false, for each head.
     """
     sizes = known_sizes(model, parts)
+    if shares and "key_heads" in sizes:
+        sizes["heads"] = sizes["key_heads"]
     given: dict[str, Any] = {}
     for name, one in [*inspect.signature(kind).parameters.items()]:
         if re.search(ROWS, name):
             given[name] = len(parts[0])
         elif meaning(name) in sizes and meaning(name) != "seq_len":
             given[name] = sizes[meaning(name)]
-        elif re.search(LENGTH, name) and "head" not in name:
+        elif name == "device":
+            given[name] = parts[0].device
+        elif name in PRECISIONS:
+            given[name] = torch.get_default_dtype()
+        elif re.search(LENGTH, name) and not re.search("head|offset|_per_", name):
             given[name] = sum(part.shape[1] for part in parts)
         elif name in HOLDERS and hasattr(model, name):
             given[name] = getattr(model, name)

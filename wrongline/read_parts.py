@@ -20,12 +20,13 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from wrongline.cache_classes import cache_classes, move, moved
 from wrongline.calling import (
     arguments_of,
     beside,
@@ -39,7 +40,6 @@ from wrongline.comparison import NEAR, off
 from wrongline.in_place import borrowed
 from wrongline.made_caches import (
     NoCacheError,
-    cache_classes,
     made_cache,
     marks,
     new_dictionary,
@@ -56,7 +56,7 @@ from wrongline.whole import Whole
 CACHES = ("cache", "past_key_values", "past_key_value", "cache_params", "state")
 
 # What other code calls it, the wish for one, the place of a part, and how a module is emptied.
-LIKE = r"past|cache|^kv|state|^mem|^hiddens?$|^hx$|^h_?0$"
+LIKE = r"past|cache|^kv|state|^mem|^hiddens?$|^hx$|^h_?0$|^inference_(params|context)$"
 NOT_LIKE = r"^(use|return|output|enable)_|position|length|mask|size|offset"
 WISHES = (
     r"^(use|return|enable)_?.*(cache|past|state|present|kv)|"
@@ -199,9 +199,11 @@ def filled(
     n_read = 0
     for number, part in enumerate(parts):
         given = beside(model, part) | wishes | place(n_read, part) | {name: cache}
+        place_now = moved(cache)
         result = next_call(partial(called_with, model, part, **given), number)
         if marks(cache) == before:
             raise NoCacheError(f"`{name}` stays empty")
+        move(cache, place_now, part.shape[1])
         said.append(find_logits(result))
         n_read += part.shape[1]
     return said
@@ -326,8 +328,8 @@ def ways_to_read(model: nn.Module) -> Iterator[Read]:
             yield partial(filled, name, new_dictionary, wishes, place)
             yield partial(filled, name, new_list, wishes, place)
             for kind in cache_classes(model):
-                for is_list in (False, True):
-                    make = partial(made_cache, kind, is_list)
+                for is_list, shares in product((False, True), (True, False)):
+                    make = partial(made_cache, kind, is_list, shares=shares)
                     yield partial(filled, name, make, wishes, place)
             # How an object of its own class fails tells more than a list in its place.
             yield partial(filled, name, new_slots, wishes, place)
