@@ -36,6 +36,8 @@ from wrongline.read_parts import (
     way_of,
     ways_to_read,
 )
+from wrongline.single_token_tests import reads_single_tokens_well
+from wrongline.single_tokens import refuses_texts
 from wrongline.verdicts import NotTried, told
 from wrongline.whole import Whole
 
@@ -159,6 +161,8 @@ def cache_agrees(whole: Whole) -> str:
         return disagreement(whole, said_by(whole))
     if not whole.is_called_as_usual:
         return NotTried("nobody has said by `read` how it reads with a cache")
+    if refuses_texts(whole.model, whole.inputs):
+        return reads_single_tokens_well(whole)
     reason = ""
     said_so = says_it_has_none(whole.model)
     if said_so:

@@ -8,8 +8,9 @@ Every language model turns tokens into logits, and each in its own way. The logi
 field, a part of a pair or of a dictionary. nanoGPT gives all of them only with targets. Some must
 be told to be causal, or at which position the text begins.
 
-**In:** a model and tokens. **Out:** the logits, or an error that says how to call it. [Masks and
-documents](hidden_tokens.py) have a page of their own, and so have [caches](read_parts.py).
+**In:** a model and tokens. **Out:** what its arguments are, and what is in its result; [the
+logits](logits.py) come by that. [Masks and documents](hidden_tokens.py) have a page of their own,
+and so have [caches](read_parts.py).
 """
 
 import inspect
@@ -46,19 +47,6 @@ HOLDERS = ("config", "cfg", "args", "params", "hparams", "conf", "configuration"
 SET_UP = r"^(set|setup|set_up|init|make|build|allocate|enable)_(kv_)?caches?$"
 ROWS = r"batch|bsz"
 LENGTH = r"len|size|ctx"
-
-# A model without an axis for the batch.
-ONE_TEXT = (
-    "it takes one text at a time, without an axis for the batch: say predict=lambda model, tokens: "
-    "torch.stack([model(one) for one in tokens])"
-)
-
-# A model that is called for each token.
-ONE_TOKEN = (
-    "a call reads one token of each text, and remembers those before: say by `predict` a function "
-    "of the model and tokens that calls it for one after the other, and gives "
-    "torch.stack(logits, dim=1)"
-)
 
 # No text of a test is longer. A leak within a chunk of 64 or of 128 tokens shows.
 LONGEST = 256
@@ -262,137 +250,6 @@ def shaped(found: Any, tokens: Tensor) -> Any:
     return found
 
 
-def takes_one_text(model: nn.Module, tokens: Tensor) -> bool:
-    r"""
-    ## Does it take a text without an axis for the batch?
-    """
-    if tokens.dim() != 2 or not len(tokens):
-        return False
-    try:
-        found = find_logits(called_with(model, tokens[0], **beside(model, tokens[0])))
-    except Exception:
-        return False
-    return isinstance(found, Tensor) and found.dim() == 2 and len(found) == tokens.shape[1]
-
-
-def two_calls(model: nn.Module, columns: list[Tensor]) -> list[Tensor]:
-    r"""
-    ## Give it a token of each text, and another one
-
-    What comes back beside the logits goes into the next call.
-    """
-    optional = [name for name, one in arguments_of(model).items() if one.default is None]
-    found = []
-    held: dict[str, Any] = {}
-    for position, column in enumerate(columns):
-        given = beside(model, column)
-        # Switches are true, and a whole number is where the text begins.
-        begins = {name: position for name, one in given.items() if type(one) is int}
-        result = called_with(model, column, **{**given, **begins, **held})
-        if isinstance(result, tuple | list):
-            result, *rest = result
-            names = [name for name in optional if not re.search(TARGETS, name)]
-            held = {name: one for name, one in zip(names, rest, strict=False) if one is not None}
-        found.append(find_logits(result))
-    return found
-
-
-def reads_single_tokens(model: nn.Module, tokens: Tensor, logits: Tensor | None = None) -> bool:
-    r"""
-    ## Does a call read one token of each text?
-
-    It says something about each of them alone, and the next call remembers. `logits` are those of
-    a call with whole texts: if they are the same, it reads these as well.
-    """
-    if tokens.dim() != 2 or tokens.is_floating_point() or tokens.shape[1] < 2:
-        return False
-    # Two texts at least. In the second reading, the first token of the first is another one.
-    texts = torch.cat([tokens, tokens.roll(1, dims=1)])
-    others = texts[texts != texts[0, 0]]
-    if not len(others):
-        return False
-    changed = torch.cat([others[:1], texts[1:, 0]])
-    found = []
-    for first in (texts[:, 0], changed):
-        try:
-            with borrowed(model):
-                found.append(two_calls(model, [first, texts[:, 1]]))
-        # Most want whole texts.
-        except Exception:
-            return False
-    for one, other in zip(*found, strict=True):
-        if not all(isinstance(x, Tensor) and x.dim() == 2 for x in (one, other)):
-            return False
-        # The first text gets other logits, and no other one does.
-        same = torch.isclose(one, other, 1e-3, 1e-5).all(-1).tolist()
-        if one.shape != other.shape or same != [False] + [True] * (len(texts) - 1):
-            return False
-    second = found[0][1][: len(tokens)]
-    return logits is None or not torch.allclose(logits[:, 1], second, 1e-3, 1e-5)
-
-
-def refuse_lists(result: Any, tokens: Tensor) -> None:
-    r"""
-    ## A list of logits is no tensor
-
-    One for each position, or for each sequence; or numbers of Python's.
-    """
-    if type(result) is not list or not result:
-        return
-    how = "torch.tensor(model(tokens))"
-    if all(isinstance(one, Tensor) for one in result):
-        axis = 0 if len(result) == len(tokens) and result[0].shape[0] == tokens.shape[1] else 1
-        how = f"torch.stack(model(tokens), dim={axis})"
-    raise OtherCallError(
-        f"it gives a list of {len(result)}, not one tensor: say predict=lambda model, tokens: {how}"
-    )
-
-
-def logits_of(model: nn.Module, tokens: Tensor) -> Tensor:
-    r"""
-    ## Call the model
-
-    Tokens are `[batch_size, seq_len]`, and logits `[batch_size, seq_len, n_vocab]`.
-    """
-    refuse_two_texts(model)
-    # Models give tokens and targets a view, which a part of a longer text doesn't allow.
-    tokens = tokens.contiguous()
-    given = beside(model, tokens)
-    try:
-        try:
-            result = called_with(model, tokens, **given)
-        except Exception:
-            if not has_room(model):
-                raise
-            result = with_room(model, tokens)
-    except Exception as error:
-        if reads_single_tokens(model, tokens):
-            raise OtherCallError(ONE_TOKEN) from error
-        if takes_one_text(model, tokens):
-            raise OtherCallError(ONE_TEXT) from error
-        more = wants_more(model, given)
-        if more and isinstance(error, TypeError):
-            raise OtherCallError(more) from error
-        raise
-    found = shaped(find_logits(result), tokens)
-
-    # Without targets, nanoGPT computes the logits of the last position alone.
-    if isinstance(found, Tensor) and found.dim() == 3 and found.shape[1] == 1 < tokens.shape[1]:
-        found = shaped(find_logits(model(tokens.clone(), tokens.clone(), **given)), tokens)
-
-    # Anything else must be said.
-    if not isinstance(found, Tensor) or found.dim() != 3 or found.shape[:2] != tokens.shape:
-        refuse_lists(result, tokens)
-        has = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
-
-        # The sentence says what there is, what is wanted, and what to do.
-        wanted = f"[{tokens.shape[0]}, {tokens.shape[1]}, n_vocab]"
-        raise OtherCallError(
-            f"the logits are {has}, not {wanted}: say by `predict` how to get them"
-        )
-    return found
-
-
 def said_length(model: nn.Module) -> int | None:
     r"""
     ## The longest text, as the model or its configuration says it
@@ -434,30 +291,17 @@ def own_lengths(model: nn.Module) -> list[int]:
     return [most, *(one for one in (192, 128, 96, 64, 48, 32, 24, 16) if one < most)]
 
 
-def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[Tensor, Tensor]:
+def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[Tensor, int | None]:
     r"""
     ## Example
 
-    A table of what follows what, and a model that gives a pair.
+    A table of what follows what, and a pair. No longest text is said.
 
     ### Exercises
 
     ??? question "Your model returns `(loss, logits)`. What do you say?"
         Nothing: the first tensor with three axes has the logits.
-
-    ??? question "Why is a model with an encoder and a decoder refused?"
-        It shifts the encoder's text and gives it to the decoder. So each logit depends on the whole
-        text, as it should, and a test would see the future.
     """
     tokens = torch.randint(n_vocab, (batch_size, seq_len))
-
-    class Pair(nn.Embedding):
-        def forward(self, tokens: Tensor) -> tuple[None, Tensor]:
-            r"""
-            From tokens, `[batch_size, seq_len]`, to a row of the table for each.
-            """
-            return None, super().forward(tokens)
-
-    # Both have their logits found.
-    models = [nn.Embedding(n_vocab, n_vocab), Pair(n_vocab, n_vocab)]
-    return logits_of(models[0], tokens), logits_of(models[1], tokens)
+    model = nn.Embedding(n_vocab, n_vocab)
+    return find_logits((None, called_with(model, tokens))), said_length(model)

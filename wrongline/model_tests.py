@@ -24,8 +24,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from wrongline.calling import ONE_TOKEN, OtherCallError, reads_single_tokens, unseen_window
+from wrongline.calling import OtherCallError, unseen_window
 from wrongline.places import place_of
+from wrongline.single_tokens import ONE_TOKEN, reads_single_tokens
 from wrongline.verdicts import NotTried, told
 from wrongline.whole import Whole, cross_entropy, has_numbers
 from wrongline.words import attributes_of, unread_words

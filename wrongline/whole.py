@@ -5,7 +5,7 @@ summary: What the tests of a whole model have to be told, and what they find out
 ---
 
 **In:** a model as it is made, and a small batch. **Out:** the same two, with the ways to call the
-model and to train it. Most models need nothing more: [their logits are found](calling.py). Whatever
+model and to train it. Most models need nothing more: [their logits are found](logits.py). Whatever
 else a model wants can be said.
 
 The [tests of a model](model_tests.py), of its [cache](cache_tests.py), of a
@@ -22,10 +22,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from wrongline.calling import logits_of, own_lengths, switches
+from wrongline.calling import own_lengths, switches
 from wrongline.comparison import roughen
 from wrongline.in_place import borrowed
+from wrongline.logits import logits_of
 from wrongline.places import far_apart, place_of
+from wrongline.single_tokens import refuses_texts
 from wrongline.sizes import SIZES
 from wrongline.verdicts import Findings, NotTried, Unusual, run_all
 
@@ -205,6 +207,9 @@ class Whole:
         """
         if not self.is_called_as_usual or self.inputs.dtype.is_floating_point:
             return None
+        if refuses_texts(model, self.inputs):
+            self.known["call's way"] = "a token at a time"
+            return None
         tokens = self.inputs.flatten()
         for length in own_lengths(model):
             if length <= self.inputs.shape[1]:
@@ -236,7 +241,9 @@ class Whole:
         # The ways to call it that were found.
         ways = [f"called with {self.given}"] if self.given else []
         ways += [
-            self.known[name] for name in ("padding's way", "cache's way") if name in self.known
+            self.known[name]
+            for name in ("call's way", "padding's way", "cache's way")
+            if name in self.known
         ]
         return "; ".join([f"tried on {count}{longer}", *ways])
 
@@ -297,7 +304,8 @@ def texts_for(model: nn.Module) -> Tensor:
     Three texts as long as the model allows, but not longer than 256 tokens.
     """
     # Without the first three, which may be special.
-    for length in own_lengths(model):
+    short = torch.randint(3, SIZES["n_vocab"], (3, 2))
+    for length in [12] if refuses_texts(model, short) else own_lengths(model):
         tokens = torch.randint(3, SIZES["n_vocab"], (3, length))
         # One that takes no such text is given a shorter one.
         try:
