@@ -17,11 +17,11 @@ told as it is.
 
 import re
 import traceback
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.graph import saved_tensors_hooks
 
 from wrongline.calling import (
     BEGINNING,
@@ -96,8 +96,11 @@ def one_by_one(model: nn.Module, tokens: Tensor, is_new: bool = True) -> Tensor:
             return one_by_one(model, tokens, False)
     name = place_of_a_token(model)
     found = []
-    # A cache is written in place, and gradients need what was there.
-    with saved_tensors_hooks(Tensor.clone, lambda kept: kept):
+    # A cache is written in place, and gradients need what was there. (The browser's torch has no
+    # such hooks, and asks for no gradient here.)
+    graph = getattr(torch.autograd, "graph", None)
+    keeps = graph.saved_tensors_hooks(Tensor.clone, lambda kept: kept) if graph else nullcontext()
+    with keeps:
         for position, column in enumerate(tokens.split(1, dim=1)):
             given = beside(model, column) | {name: position}
             logits = find_logits(called_with(model, column.contiguous(), **given))
