@@ -33,6 +33,7 @@ from torch import Tensor, nn
 
 from wrongline.cache_tests import CACHE_TESTS
 from wrongline.hidden_tokens import HIDDEN_TESTS
+from wrongline.layouts import with_layout
 from wrongline.model_tests import MODEL_TESTS
 from wrongline.training_tests import TRAINING_TESTS
 from wrongline.undisturbed import undisturbed
@@ -76,6 +77,8 @@ def find_in_language_model(
 
         # The tests ask nothing of targets.
         whole = Whole(model, tokens, tokens, **options)
+        if whole.is_called_as_usual:
+            whole = with_layout(whole)
         return run_tests(ALL_TESTS, whole, skip=skip, only=only)
 
 

@@ -131,6 +131,16 @@ def logits_of(model: nn.Module, tokens: Tensor) -> Tensor:
     return found
 
 
+def sequence_first(model: nn.Module, tokens: Tensor) -> Tensor:
+    r"""
+    ## Call it with the sequence first
+
+    Tokens and logits have the batch first all the same. [Whether it wants so](layouts.py) is found
+    out.
+    """
+    return logits_of(model, tokens.t()).transpose(0, 1)
+
+
 def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[Tensor, Tensor]:
     r"""
     ## Example

@@ -25,14 +25,21 @@ import torch
 from torch import Tensor, nn
 
 from wrongline.calling import OtherCallError, unseen_window
+from wrongline.logits import sequence_first
 from wrongline.places import place_of
 from wrongline.single_tokens import ONE_TOKEN, reads_single_tokens
-from wrongline.verdicts import NotTried, told
+from wrongline.verdicts import NotTried, Unusual, told
 from wrongline.whole import Whole, cross_entropy, has_numbers
 from wrongline.words import attributes_of, unread_words
 
 # How the worst of all findings is told.
 SEES = "the model sees the future"
+
+# What is told of a model that was called in this way.
+TURNED = (
+    "it wants the sequence first, and so it was called, with turned tokens: with the batch first, "
+    "its sequences are mixed"
+)
 
 # Up to this length, each end of a text is tried. Of longer ones so many, for each sequence.
 SHORT = 16
@@ -340,7 +347,7 @@ def each_sequence_alone(whole: Whole) -> str:
                 return f"sequence {row} {name} it is alone: something depends on the batch's size"
 
     # In all company, and in none, the same is said.
-    return ""
+    return Unusual(TURNED) if whole.predict is sequence_first else ""
 
 
 def model_twice(whole: Whole) -> str:

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from wrongline.calling import own_lengths, switches
 from wrongline.comparison import roughen
 from wrongline.in_place import borrowed
-from wrongline.logits import logits_of
+from wrongline.logits import logits_of, sequence_first
 from wrongline.places import far_apart, place_of
 from wrongline.single_tokens import refuses_texts
 from wrongline.sizes import SIZES
@@ -205,7 +205,8 @@ class Whole:
 
         With tokens of the batch; or None, if the batch is as long already.
         """
-        if not self.is_called_as_usual or self.inputs.dtype.is_floating_point:
+        is_ours = self.is_called_as_usual or self.predict is sequence_first
+        if not is_ours or self.inputs.dtype.is_floating_point:
             return None
         if refuses_texts(model, self.inputs):
             self.known["call's way"] = "a token at a time"
