@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from wrongline.batches import as_batch
 from wrongline.in_place import borrowed
 from wrongline.sizes import NAMES, is_off
 from wrongline.verdicts import SaidError
@@ -149,14 +150,15 @@ def called_with(model: nn.Module, tokens: Tensor, **given: Any) -> Any:
     r"""
     ## Give it its tokens
 
-    A copy of them, which comes first, or by name, if `forward` takes names only.
+    A copy of them, which comes first, or by name, if `forward` takes names only. It may be [in a
+    dictionary](batches.py).
     """
     first = next(iter(arguments_of(model).values()), None)
     # Some write on what they are given, and the next call needs the same text.
-    tokens = tokens.clone()
+    batch = as_batch(model, tokens.clone())
     if first is not None and first.kind is first.KEYWORD_ONLY:
-        return model(**{first.name: tokens}, **given)
-    return model(tokens, **given)
+        return model(**{first.name: batch}, **given)
+    return model(batch, **given)
 
 
 def wants_more(model: nn.Module, given: dict[str, Any]) -> str:
