@@ -47,6 +47,7 @@ from wrongline.comparison import Matrix, roughen
 from wrongline.in_place import borrowed
 from wrongline.orders import named_weights, orders
 from wrongline.properties import (
+    NO_NUMBERS,
     PROPERTIES,
     nothing_from_the_future,
     padding_hides,
@@ -78,10 +79,15 @@ def compared(x: Tensor, output: Tensor, matrices: list[Matrix], heads: int, **se
     r"""
     ## Compare, and say it
     """
+    # NaN is told alone.
+    if not output.isfinite().any():
+        return NotTried(NO_NUMBERS)
     # Names of what is wrong, found by making the same mistakes.
     names = name_mistakes(x, output, matrices, heads, **sees)
 
     # An empty list means that nothing is wrong, None that nothing we know gives this output.
+    if names is None and not output.isfinite().all():
+        return NotTried(NO_NUMBERS)
     if names is None:
         return Unusual(
             "another result than the formula's, and by none of the usual mistakes or pairs: turned "

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from wrongline.attempts import Attempt, others
 from wrongline.comparison import NEAR
+from wrongline.configurations import maker
 from wrongline.functions import OfFunction, tries_of
 from wrongline.guesses import sizes_in
 from wrongline.in_place import borrowed
@@ -83,6 +84,8 @@ def make(text: str, kind: Any, tried: Attempt) -> Iterator[nn.Module]:
     # The same random numbers each time. Dropout is on, since some mistakes are there with dropout
     # only.
     torch.manual_seed(1)
+    # Sizes that stand above the class are names of its file.
+    getattr(maker(kind), "__globals__", {}).update(tried.constants)
     one = kind if isinstance(kind, FunctionType) else kind(**tried.arguments)
     yield from tries_of(one, text)
 

@@ -256,3 +256,22 @@ def test_an_attention_of_any_precision_is_tested_with_32_bits(dtype: torch.dtype
     assert attention.c_attn.weight.dtype == dtype
     found = find_mistakes(MaskUnused.make()(HEADS, D_MODEL).to(dtype), HEADS, D_MODEL)
     assert found["comparison"] == "there is no causal mask"
+
+
+class NoNumbers(nn.MultiheadAttention):
+    r"""Zero is divided by zero, for all positions or for the first one."""
+
+    first = slice(None)
+
+    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        output, _ = super().forward(x, x, x, need_weights=False)
+        zeros = torch.zeros_like(output)
+        return output + zeros.index_fill(1, torch.arange(x.shape[1])[self.first], torch.nan)
+
+
+def test_an_output_without_numbers_is_told_alone() -> None:
+    attention = NoNumbers(24, 3, batch_first=True)
+    for attention.first in (slice(None), slice(1)):  # all, and the first
+        found = find_mistakes(attention, 3, 24)
+        (said,) = [one for one in found.verdicts if one.test == "comparison"]
+        assert [*found] == ["stays_finite"] and said.kind == "not tried"

@@ -589,6 +589,29 @@ def test_sizes_that_were_not_copied_are_guessed_and_can_be_said() -> None:
     assert found["found"] == []
 
 
+# A head of a lecture, whose sizes stand above the class.
+HEAD = """
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.key, self.query = nn.Linear(C, head_size), nn.Linear(C, head_size)
+        self.value = nn.Linear(C, head_size)
+
+    def forward(self, x):
+        scores = self.query(x) @ self.key(x).mT * head_size**-0.5
+        hidden = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
+        return scores.masked_fill(hidden, float("-inf")).softmax(-1) @ self.value(x)
+"""
+
+
+def test_a_size_of_the_text_that_an_error_names_is_tried() -> None:
+    *assumed, found = pasted.check(HEAD, {})
+    assert assumed[0]["assumed"]["constants"] == {"C": "24", "head_size": "24"}
+    assert found["found"] == []
+    *_, found = pasted.check(HEAD.replace("head_size**-0.5", "C**-1"), {})
+    assert "scale" in found["found"][0]["sentence"]
+
+
 # An encoder's attention, in the manner of a vision transformer: it makes no mask.
 PLAIN = """
 class Attention(nn.Module):
