@@ -31,6 +31,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
@@ -63,6 +64,10 @@ from wrongline.ways_to_call import Refused, further
 from wrongline.whole import reads_tokens, texts_for
 
 Makes = Callable[..., nn.Module]
+
+# What the class of an attention is called, and what has a formula that isn't looked at.
+ATTENTION = r"(?i)att(e?n|ention)|^(masked_?|self_?|causal_?)*head$|multi_?head|^mha$"
+FORMULA = r"softmax\(|scaled_dot_product_attention"
 
 # What its help says before and after the options.
 ABOUT = (
@@ -293,9 +298,13 @@ def not_looked_at(name: str, kind: Makes, found: Findings) -> str:
         if isinstance(one, type)
         and issubclass(one, nn.Module)
         and one.__module__ == kind.__module__
-        and "attention" in part.lower()
+        and re.search(ATTENTION, part)
     ]
-    formula = f"the formula of its attention (wrongline {parts[0]}) and " if parts else ""
+    # A softmax may be anywhere.
+    text = Path(inspect.getfile(kind)).read_text(encoding="utf-8")
+    formula = "the formula of its attention" if re.search(FORMULA, text) else ""
+    formula = f"the formula of its attention (wrongline {parts[0]})" if parts else formula
+    formula += " and " if formula else ""
     return f"not looked at: {formula}its loss (check_training_step, in Python)"
 
 

@@ -360,8 +360,15 @@ def test_what_a_right_model_may_still_have_wrong_is_named(
     assert main([f"{path}:MyModel"]) == 0
     left = f"(wrongline {path}:MyAttention) and its loss (check_training_step, in Python)\n"
     assert f"not looked at: the formula of its attention {left}" in capsys.readouterr().out
+    # By whatever name, and in no class of its own.
+    path.write_text(path.read_text().replace("MyAttention", "MaskedHead"))
+    main([f"{path}:MyModel"])
+    assert f"(wrongline {path}:MaskedHead) and its loss" in capsys.readouterr().out
+    path.write_text(path.read_text().replace("MaskedHead", "Mixes"))
+    main([f"{path}:MyModel"])
+    assert "not looked at: the formula of its attention and its loss" in capsys.readouterr().out
     # An attention has no loss.
-    main([f"{path}:MyAttention"])
+    main([f"{path}:Mixes"])
     assert "not looked at" not in capsys.readouterr().out
 
 
