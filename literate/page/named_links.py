@@ -20,7 +20,7 @@ from literate.page.links import Links
 from literate.python import pytorch, standard_library
 from literate.python.meanings import Meanings, Target
 from literate.python.statements import take_apart
-from literate.reading.inline_marks import OF_PYTHON
+from literate.reading.inline_marks import IN_WORDS, OF_PYTHON
 from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 from literate.reading.types_in_notes import types_of
@@ -114,6 +114,7 @@ class NamedLinks:
         return is_built_in or "." in (meant or "")
 
     def _meant(self, code: str, source: Source, row: Row) -> Target | str | None:
+        code = code.removeprefix(IN_WORDS)
         # A file of its own may be called like a module of Python.
         if code.startswith(OF_PYTHON):
             name = code.removeprefix(OF_PYTHON)

@@ -28,7 +28,7 @@ from literate.page.named_links import NamesOfPage
 from literate.page.templates import CODE
 from literate.problems import Problem
 from literate.python.scopes import places
-from literate.reading.inline_marks import AFTER, BARE
+from literate.reading.inline_marks import AFTER, BARE, IN_WORDS
 from literate.reading.markdown import products
 from literate.reading.notes import Note, Span, anchors
 from literate.reading.page_source import PageSource
@@ -263,7 +263,8 @@ class Notes:
         try:
             formula = self.formulas.render(span.content, display, self.keys)
         except FormulaError as error:
-            self.report(span.line, f"the formula `{tex}` can't be set: {error}.")
+            written = " ".join(tex.split())
+            self.report(span.line, f"the formula `{written}` can't be set: {error}.")
             # Where a problem is a warning, readers still need what can be set, or else the TeX.
             block = CODE.block(highlight.block(tex, "")) if display else ""
             formula = error.shown or block or CODE.plain(literal(" ".join(span.text.split())))
@@ -370,4 +371,6 @@ class Notes:
         may_lead = holds is None and leads and not span.is_linked
         name = row.note.name(span.line, span.content) if row.note else span.content
         address = self.names.address(name, row, self.items) if self.names and may_lead else ""
+        if name.startswith(IN_WORDS):
+            return CODE.linked(shown, address)
         return CODE.named(shown, address) if address else CODE.plain(shown)

@@ -17,11 +17,21 @@ from literate.reading.epytext import as_restructured
 from literate.reading.text_lines import escaped
 
 # The roles whose text is a name in code; what others hold is in a language of its own, or is words.
-_NAMES = set("any attr class const data exc func meth mod obj".split())
+_NAMES = set("any attr class const data exc func meth mod obj worded".split())
 _FULL = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
-# Before a name that is meant in a module of Python.
+# Before a name that is meant in a module of Python, and before one whose words are no code.
 OF_PYTHON = "python:"
+IN_WORDS = "words:"
 
+# Links that lead to a name: quartodoc has it between backticks, with a role or without, and
+# mkdocstrings between brackets, full. The end of a host is none.
+_DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)+(?:\(\))?"
+_LEADING = re.compile(
+    r"``(?:[^`]|`(?!`))+``|(?<![\w\\!\]`:])\[(?P<words>[^\[\]<>]*)\]"
+    r"(?:\((?::(?P<role>[a-z]+(?::[a-z]+)?):)?`(?P<to>[^`\s<>]+)`\)"
+    rf"|(?<!\[\])\[`?(?!\S+\.(?:com|dev|html|io|md|net|org)\b)(?P<full>{_DOTTED})`?\])"
+    rf"|(?<![\w\\!\]`:])\[(?P<same>`{_DOTTED}`|{_DOTTED})\]\[\]|`[^`]*`"
+)
 # What directives are called, and the roles that their authors mean.
 _MEANT = {
     "attribute": "attr", "classmethod": "meth", "exception": "exc", "function": "func",
@@ -131,7 +141,8 @@ def has_roles(text: str) -> bool:
 
     Or marks of epytext that mean the same. No other language has them.
     """
-    return any(match["role"] for match in _INLINE.finditer(text)) or as_restructured(text) != text
+    read = _LEADING.sub(_as_role, as_restructured(text))
+    return any(match["role"] for match in _INLINE.finditer(text)) or read != text
 
 
 def _spread(shown: str, match: re.Match[str]) -> tuple[str, str]:
@@ -158,7 +169,20 @@ def _moves_down(match: re.Match[str]) -> bool:
 
 
 def _read(text: str) -> str:
-    return without_stray(_UNEVEN.sub(r"\g<one>\g<two>", as_restructured(text)))
+    led = _LEADING.sub(_as_role, as_restructured(text))
+    return without_stray(_UNEVEN.sub(r"\g<one>\g<two>", led))
+
+
+def _as_role(link: re.Match[str]) -> str:
+    r"""
+    A link to a name as the role that means the same. Its words are code if they are so in it.
+    """
+    name = (link["to"] or link["full"] or link["same"] or "").strip("`")
+    words = (link["words"] or "").strip("`")
+    if not name:
+        return link[0]
+    role = link["role"] or ("worded" if words == link["words"] != "" else "any")
+    return f":{role}:`{words} <{name}>`" if words else f":{role}:`{name}`"
 
 
 def without_stray(text: str) -> str:
@@ -384,6 +408,8 @@ def names_meant(texts: Iterable[str]) -> tuple[tuple[int, str, str], ...]:
             is_full = match["role"] and (rest or _role_of(match) == "mod")
             if is_full and root in sys.stdlib_module_names:
                 name = f"{OF_PYTHON}{name}"
+            if match["role"] == "worded":
+                name = f"{IN_WORDS}{name}"
             ends = len(_spread(shown, match)[1]) if _moves_down(match) else 0
             at = text.count("\n", 0, match.start()) + ends
             found.setdefault((at, shown), set()).add(name)

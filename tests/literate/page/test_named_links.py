@@ -297,6 +297,19 @@ def f(card, other, none):
     assert ["".join(one.itertext()) for one in links] == ["Hand", "ValueError"]
 
 
+def test_a_link_may_lead_to_a_name() -> None:
+    text = "[](`~pkg.cards.Hand`) is [what\n*sorts*][pkg.cards.sort], not [this one][numpy.no]."
+    sources = {path: parse(text, path) for path, text in ROLES.items()}
+    sources["pkg/roles.py"] = parse(f'"""# Roles\n\n{text}\n"""\n', "pkg/roles.py")
+    with Formulas(KATEX) as formulas:
+        made = page(sources["pkg/roles.py"], context(Links(sources, URIS, ROOT, "docs"), formulas))
+    shown = rendered(made.markdown)
+    (text,) = (text for text in shown.texts(".//p") if text.startswith("Hand"))
+    assert text == "Hand is what *sorts*, not this one."
+    assert shown.values("href", ".//p/a")[-2:] == ["../cards/#Hand", "../cards/#sort"]
+    assert shown.texts(".//p//code") == ["Hand"]
+
+
 def test_an_address_in_a_comment_is_a_link() -> None:
     told = "# As (https://a.org/b_c?d&e), [https://a.org](https://a.org) and `https://a.org` say.\n"
     sources = {"pkg/roles.py": parse(f'"""# A"""\n\n{told}x = 1\n', "pkg/roles.py")}

@@ -484,6 +484,23 @@ def test_a_role_shows_what_sphinx_shows(role: str, shown: str) -> None:
     assert line.text == f"See {shown}."
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("[](`~a.b.C`)s", "`C`s"),
+        ("[some\nwords](`a.f()`)", "`some\nwords`"),
+        ("[](:py:func:`~a.f`) and [it](:ref:`label`)", "`f` and it"),
+        ("[`C`][a.b.C], [`a.b.C`][] or [a.b][]", "`C`, `a.b.C` or `a.b`"),
+        ("[words][a.b.C]", "`words`"),
+        ("``[x](`a`)``, `x[a][b.c]`, \\[x][a.b] [x][a.org]", None),
+        (">>> [a][b.c]", "```pycon\n>>> [a][b.c]\n```"),
+    ],
+)
+def test_a_link_may_lead_to_a_name(written: str, shown: str | None) -> None:
+    made = "\n".join(line.text for line in as_markdown(written.split("\n")))
+    assert made == (written if shown is None else shown)
+
+
 def code_of(text: str) -> list[tuple[int, str]]:
     r"""Each block of code of a text, and how many items of lists it stands in."""
     found = []
