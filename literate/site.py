@@ -52,6 +52,7 @@ from literate.reading.labels import UNDEFINED, UNLABELLED, undefined, unlabelled
 from literate.reading.on_demand import OnDemand
 from literate.reading.python_files import IDLE, idle, placed, python_files
 from literate.reading.rst_documents import ENDING, in_markdown
+from literate.reading.rules import INCLUDED
 from literate.reading.source import Source, read, unread
 from literate.results import files
 from literate.results.fingerprints import fingerprint
@@ -87,10 +88,9 @@ EXTENSIONS: Mapping[str, Mapping[str, object]] = {
 }
 # How a link asks for a change of another page, or for all of them.
 SHOWN_CHANGES = ('"difference"', '"gallery"')
-# Outside strict settings these are no mistakes: a page has the name of its file for a title, labels
-# and substitutions may stand in the documents and settings of Sphinx, and what a pattern excludes
-# need not be there.
-REMARKS = (IDLE, UNDEFINED, UNLABELLED, UNTITLED)
+# Outside strict settings these are no mistakes: a file's name is a title, labels, substitutions and
+# other files are what Sphinx has, and what a pattern excludes need not be there.
+REMARKS = (IDLE, INCLUDED, UNDEFINED, UNLABELLED, UNTITLED)
 NO_SOURCES: Mapping[str, Source] = {}
 # Why the example of a page has no measurement, by the path of the page.
 Unmeasured = Mapping[str, tuple[Problem, ...]]

@@ -310,9 +310,11 @@ def _is_mark(line: str, mark: str) -> bool:
 
 def _heading(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     r"""
-    A heading begins its line.
+    A heading begins its line, which may end a list, or stands four blanks in for each item that it
+    is in.
     """
-    return state.sCount[first] == state.blkIndent and heading(state, first, end, silent)
+    places = (0, state.blkIndent, -(-state.blkIndent // 4) * 4)
+    return state.sCount[first] in places and heading(state, first, end, silent)
 
 
 def _details(state: StateBlock, first: int, end: int, silent: bool) -> bool:

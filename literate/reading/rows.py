@@ -16,8 +16,8 @@ from typing import Literal
 from literate.reading.docstrings import as_markdown, joined_types, others_named
 from literate.reading.inline_marks import names_meant
 from literate.reading.nested import nested
-from literate.reading.notes import Note, is_code
-from literate.reading.restructured import with_roles, with_statement, without_indent
+from literate.reading.notes import ANCHOR, Note, is_code
+from literate.reading.restructured import LISTED, with_roles, with_statement, without_indent
 from literate.reading.scripts import CELL, cell_title
 from literate.reading.source import Definition, Docstring, Line, Source
 from literate.reading.text_lines import TextLine
@@ -26,6 +26,8 @@ from literate.reading.text_lines import TextLine
 _DOCUMENTS = re.compile(r"\s*#:")
 _TITLE = re.compile(r"^(?:# )+(?=\S)")
 _FRAME = re.compile(r"^#{3,} (?=\S)")
+# What Markdown may take for a heading, or for the line below one.
+_HEADED = re.compile(r"(?m)^ *(?:#{1,6}(?: |$)|[=-]+ *$)")
 _BETWEEN = re.compile(r"#{2,} +(?P<words>.*\S) +#{2,}")
 _RULED = re.compile(r"(?:#+ *)?([-=~*_+])\1{2,} *(?P<words>\w(?:.*?\w)?) *\1{3,} *#*")
 # What only sets off a line, or the lines around it.
@@ -183,14 +185,15 @@ def _row(source: Source, lines: list[Line]) -> Row:
             made = nested(with_roles(made) if source.style in ("", "sphinx") else made)
             if all(map(_DOCUMENTS.match, texts)):
                 made = as_markdown(uncovered, style=source.style)
-        note = _note("comment", first.number, uncovered, made)
+        note = _without_inner_headings(_note("comment", first.number, uncovered, made))
         note = _meaning(note, uncovered, source.style)
     elif docstring is not None:
-        note = _docstring_note(docstring, source.style)
+        level = 2 + documents.depth if documents else 1
+        note = _levelled(_docstring_note(docstring, source.style), level)
     elif text is not None and text != module:
         note = _docstring_note(text, source.style)
     elif module is not None and first.number <= module.first <= lines[-1].number:
-        note = _docstring_note(module, source.style, is_module=True)
+        note = _levelled(_docstring_note(module, source.style, is_module=True), 1)
     begins = tuple(one for one in source.definitions if one.line in here)
     return Row(note, tuple(lines), documents, within, begins)
 
@@ -232,8 +235,11 @@ def _remark(texts: Sequence[str], at: int) -> str:
     comment out of use.
     """
     text = texts[at]
-    around = [*texts[max(at - 1, 0) : at], *texts[at + 1 : at + 2]]
-    is_among = text.startswith("# ") and any(one.strip() for one in around)
+    above, below = texts[max(at - 1, 0) : at], texts[at + 1 : at + 2]
+    is_in_list = text.startswith("#") and any(map(LISTED.match, above))
+    is_among = is_in_list or (
+        text.startswith("# ") and any(one.strip() for one in (*above, *below))
+    )
     return f"\\{text}" if is_among and not is_code("\n".join(texts)) else text
 
 
@@ -247,6 +253,39 @@ def _docstring_note(docstring: Docstring, style: str, is_module: bool = False) -
     texts = (first.strip(), *(line[indent:].rstrip() for line in others))
     note = _note("docstring", docstring.first, texts, as_markdown(texts, is_module, style))
     return _meaning(note, texts, style)
+
+
+def _levelled(note: Note, level: int) -> Note:
+    r"""
+    A docstring whose headings begin one level below that of what it documents, or below the heading
+    that it begins with: what its author types is a size. Front matter is YAML.
+    """
+    text = "\n".join(note.texts)
+    if not _HEADED.search(text) or text.lstrip().startswith("---"):
+        return note
+    blocks = [one for one in note.parsed.blocks if not ANCHOR.fullmatch(one.text)]
+    title = blocks[0] if blocks and blocks[0].kind == "heading" else None
+    inside = [one for one in note.parsed.headings if not one.depth and one is not title]
+    most = (title.level if title else level) + 1 - min((one.level for one in inside), default=9)
+    if not inside or not most or (title and most > 0):
+        return note
+    texts = [*note.texts]
+    for one in inside:
+        words = " ".join(one.text.split("\n"))
+        below = [""] * (one.last - one.first - 1)
+        texts[one.first : one.last] = [f"{'#' * min(one.level + most, 6)} {words}", *below]
+    return replace(note, texts=tuple(texts))
+
+
+def _without_inner_headings(note: Note) -> Note:
+    r"""
+    A comment in whose lists no heading stands: a remark in an item is out of use.
+    """
+    if not _HEADED.search("\n".join(note.texts)):
+        return note
+    inner = {one.first for one in note.parsed.headings if one.depth}
+    texts = (text.replace("#", "\\#", at in inner) for at, text in enumerate(note.texts))
+    return replace(note, texts=tuple(texts)) if inner else note
 
 
 def _meaning(note: Note, texts: tuple[str, ...], style: str) -> Note:

@@ -41,6 +41,9 @@ _REASON = re.compile(r"        - \S")
 _MISREAD = re.compile(r"(?<!\\)(?:\\\\)*(\\[abfnrtv])(?=[A-Za-z])")
 # A backslash, but not of click's marks, which stand alone in a line: Python has to read these.
 _BACKSLASH = re.compile(r"(?m)\\(?![bf]$)")
+# What Sphinx, and pdoc with one name, put another file in the place of.
+_INCLUDE = re.compile(r"(?m)^[ \t]*\.\. (?:literal)?include::[ \t]*(\S+)")
+INCLUDED = "docstrings include a file, which isn't read"
 # A line that is quoted, words in quotes, the target of a link, a tag of HTML.
 _FOREIGN = re.compile(r'(?m)^\s*>.*|“[^”]*”|"[^"\n]*"|\]\([^)\n]*\)|<[^>\n]*>')
 
@@ -54,6 +57,7 @@ def problems(source: Source, words: Mapping[str, str]) -> Iterator[Problem]:
     yield from _not_raw(source)
     yield from _headings(source)
     yield from _fields(source)
+    yield from _included(source)
     yield from _questions(source)
     yield from _words(source, words)
 
@@ -100,6 +104,20 @@ def _fields(source: Source) -> Iterator[Problem]:
                 yield Problem(source.path, docstring.first + at, sentence)
 
 
+def _included(source: Source) -> Iterator[Problem]:
+    r"""
+    A page has what its own file says. The line is shown as it is written.
+    """
+    for docstring in _docstrings(source) if "include::" in source.text else ():
+        for match in _INCLUDE.finditer(docstring.shown):
+            line = docstring.first + docstring.shown.count("\n", 0, match.start())
+            sentence = (
+                f"“{match[0].strip()}” isn't followed; a file that is to be a page goes to "
+                "`documents` of `[tool.literate]`."
+            )
+            yield Problem(source.path, line, sentence, INCLUDED)
+
+
 def _headings(source: Source) -> Iterator[Problem]:
     r"""
     The title is the page's one heading of the first level; no level is skipped on the way down.
@@ -109,6 +127,8 @@ def _headings(source: Source) -> Iterator[Problem]:
         note = of_source(source)[1] if row is opening(source) else row.note
         if note is None:
             continue
+        if row.documents and not note.parsed.title:
+            level = 2 + row.documents.depth
         for heading in note.parsed.headings:
             line = note.line(heading.first)
             if heading.level == 1:

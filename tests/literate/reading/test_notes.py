@@ -161,6 +161,8 @@ def test_blocks_know_their_lines_and_their_words() -> None:
         ("a\n---", [("heading", "a")]),
         ("a\nb\n---", [("paragraph", "a\nb")]),
         ("a\n# b\nc", [("paragraph", "a"), ("heading", "b"), ("paragraph", "c")]),
+        ("1. a\n## b", [("list_item", "a"), ("paragraph", "a"), ("heading", "b")]),
+        ("1. a\n\n    # b", [("list_item", "a"), ("paragraph", "a"), ("heading", "b")]),
         ('??? tip "a"\n    b\nc', [("details", "a"), ("paragraph", "b"), ("paragraph", "c")]),
     ],
 )

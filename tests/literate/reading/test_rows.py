@@ -181,6 +181,31 @@ def test_a_remark_that_is_out_of_use_is_no_title_of_the_page() -> None:
         assert note.texts == ("remove it", shown)
 
 
+@pytest.mark.parametrize(
+    ("texts", "shown"),
+    [
+        ("One.\n\n##### Part\n\n###### More", "One.\n\n#### Part\n\n##### More"),
+        ("One.\n\n## Part\n\nMore\n----\nText", "One.\n\n#### Part\n\n#### More\n\nText"),
+        ("## One\n\n#### Part", "## One\n\n### Part"),
+        ("### One\n\n## Part", "### One\n\n## Part"),
+    ],
+)
+def test_headings_in_a_docstring_are_below_what_it_documents(texts: str, shown: str) -> None:
+    inside = texts.replace("\n", "\n        ")
+    source = parse(f'class A:\n    def f(self):\n        r"""{inside}\n        """\n')
+    (note,) = [row.note for row in rows(source) if row.note]
+    assert "\n".join(note.texts).strip() == shown
+
+
+def test_a_heading_in_a_numbered_comment_is_a_remark() -> None:
+    for inside in ("#\n    #    # two", "# ## two"):
+        comment = f"# 1. One\n    {inside}\n    # 2. three"
+        source = parse(f'"""# A"""\n\n\ndef f(x):\n    {comment}\n    x = 1\n')
+        note = [row.note for row in rows(source) if row.note][-1]
+        assert note.parsed.headings == []
+        assert "# two" in "".join(words.text for words in note.parsed.words)
+
+
 def test_a_comment_that_sphinx_takes_for_a_docstring_is_read_as_one() -> None:
     text = "#: As :class:`~a.B` has it.\n#:\n#: .. versionadded:: 2.0\n#:    It was `c`.\nx = 1\n"
     (row,) = rows(parse(text))

@@ -35,6 +35,13 @@ TITLE = "a heading of the first level"
             "the heading skips from level 1 to level 3.",
         ),
         (PAGE + 'def f():\n    r"""\n    ## F\n\n    ### Part\n\n    ## Next\n    """\n', 0, ""),
+        # Without a heading of its own, a docstring is about what has one.
+        (PAGE + 'class A:\n    """One.\n\n    #### Part\n\n    # More\n    """\n', 0, ""),
+        (
+            '"""\n# A page\n\n.. include:: ../README.md\n"""\n',
+            4,
+            "“.. include:: ../README.md” isn't",
+        ),
         # A hash in a fence is no heading.
         (PAGE + 'def f():\n    r"""\n    ```\n    # a comment\n    ```\n    """\n', 0, ""),
     ],
