@@ -72,7 +72,7 @@ class Lacking:
                     continue
                 near = next(iter(get_close_matches(last, sorted(others), 1, NEAR)), "")
                 hint = f"; is `{near}` meant?" if near else "."
-                sentence = f"the role names `{name}`, but `{holder}` has no `{last}`{hint}"
+                sentence = f"the reference names `{name}`, but `{holder}` has no `{last}`{hint}"
                 yield Problem(source.path, docstring.first + at, sentence)
 
     def _lacks(self, name: str, source: Source) -> _Lack | None:
@@ -109,7 +109,8 @@ class Lacking:
             is_open = source.unread or _MAKES_NAMES.search(source.text)
             if is_open or self._is_file(source, name):
                 return None
-            below = {one.removeprefix(f"{holder}.") for one in modules if holder in one}
+            names = (one for one in modules if one.startswith(f"{holder}."))
+            below = {one.removeprefix(f"{holder}.").partition(".")[0] for one in names}
             return holder, name, bound | below
         if len(rest) != 1:
             return None

@@ -60,6 +60,8 @@ _RENAMED = re.compile(
 _REMOVED = re.compile(r"(?i)^(?:`[^`]*`|[\W_])*(?:\([^()]*\))?[\W_]*removed\b")
 # “If you look for this one, use that instead.”
 _INSTEAD = re.compile(r"[^.]*\buse\b[^.]*\binstead\b")
+# What stands before the first cell of a row.
+_FIRST_CELL = re.compile(r"\n[ >]*\| *$")
 # Such as [CLS].
 _TOKEN = re.compile(r"\[\w+\]")
 # A path, a name with hyphens, or a command with options: Python would read `-` and `/` as signs.
@@ -314,6 +316,9 @@ def _misspelt(source: Source, notes: Sequence[Note], names: Names) -> Iterator[P
             at = inside.index(span)
             before = inside[at - 1].text if at else ""
             after = inside[at + 1].text if at + 1 < len(inside) else ""
+            if _FIRST_CELL.search(before):
+                # What a table is about, which may be there at run time only.
+                continue
             is_former = _FORMER.search(before.rstrip()) or _RENAMED.match(after)
             is_former = is_former or _INSTEAD.match("".join(one.text for one in inside[at + 1 :]))
             meant = names.misspelt(name, near, own)
@@ -392,6 +397,9 @@ def _listed(
         named = [base.id for base in getattr(node, "bases", ()) if isinstance(base, ast.Name)]
         is_foreign |= len(getattr(node, "bases", ())) > len(classes.keys() & {*named})
         waiting += [classes.pop(name) for name in named if name in classes]
+    if getattr(documented.node, "decorator_list", None) and not constructors:
+        # For attrs, an argument is called like its field, without the underscore before it.
+        own |= {name.lstrip("_") for name in own}
     # Keywords that are passed on may be explained, and arguments of a class of another file; what
     # is said at a property may be about its value.
     functions = [one for one in [documented.node, *constructors] if isinstance(one, _FUNCTIONS)]
@@ -422,7 +430,7 @@ def _listed(
         said = {name for _, names in listed for name in names}
         free = own - said
         is_of_arguments = section is not None and section[1].lower() != "attributes"
-        if is_of_arguments and (documented.kind == "function" or inherits):
+        if is_of_arguments and (documented.kind == "function" or inherits or constructors):
             # What a function or a class sets is none of the arguments; those of a constructor in
             # another file aren't known.
             free &= arguments

@@ -11,6 +11,7 @@ note has a label that is nearly the same. So it is with a substitution, `|the_na
 stands in the settings of Sphinx: its name is shown alone.
 """
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
@@ -18,7 +19,7 @@ from literate.problems import Problem
 from literate.reading.inline_marks import labels_named, substitutions_named
 from literate.reading.restructured import targets
 from literate.reading.rows import rows
-from literate.reading.source import Docstring, Source
+from literate.reading.source import Docstring, Source, nodes
 from literate.reading.substitutions import substituted
 from literate.reading.text_lines import TextLine
 
@@ -57,7 +58,7 @@ def undefined(chosen: Iterable[Source]) -> Iterator[Problem]:
     r"""
     ## Substitutions of the chosen sources that their docstring doesn't define
 
-    What looks like one in a block of code is none.
+    What looks like one in a block of code is none, and neither is the name of an argument.
     """
     for source in chosen:
         found = [
@@ -68,8 +69,9 @@ def undefined(chosen: Iterable[Source]) -> Iterator[Problem]:
         ]
         notes = (row.note for row in rows(source) if found and row.note)
         code = [one.text for note in notes for one in note.parsed.spans if one.kind == "fence"]
+        arguments = {one.arg for one in source.once(nodes) if isinstance(one, ast.arg)}
         for line, name in found:
-            if not any(f"|{name}|" in text for text in code):
+            if name not in arguments and not any(f"|{name}|" in text for text in code):
                 sentence = f"the docstring doesn't define the substitution “|{name}|”, so its name "
                 sentence += "is all that is shown; the settings of Sphinx are not read."
                 yield Problem(source.path, line, sentence, UNDEFINED)

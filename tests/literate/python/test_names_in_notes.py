@@ -123,6 +123,12 @@ def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> Non
         ("class G:", ("Attributes:", "    d_ff: **removed**", "    headz: how many"), ["headz"]),
         # Others than arguments, what is passed on, and what another file may have.
         ("def g(heads):", ("See Also", "--------", ":func:`headz` : other"), []),
+        # What attrs takes for a private field; where arguments are listed, no other is meant.
+        (
+            "@define\nclass G:",
+            (":param d_ff: wide", ":param heds: how", '"""', "_d_ff: int", '"""Its text.'),
+            ["heds"],
+        ),
         ("def g(heads, **others):", ("Args:", "    head: how many", "    d_ff: wide"), ["head"]),
         # Of two names in one list, neither is meant for the other.
         ("def g(chroma, **others):", ("Args:", "    chroma: all", "    n_chroma: of them"), []),
@@ -278,6 +284,14 @@ def test_a_former_name_and_one_that_is_told_from_another_are_not_misspelt(
     code = f"{GPT}\n    {comment}\n    x = 1\n"
     source = page(docstring, code)
     assert [*problems(source, names([source, page("", CODE)], ROOT), strict=False)] == []
+
+
+def test_a_name_that_a_table_is_about_is_no_misspelt_one() -> None:
+    line = f"{'=' * 20} {'=' * 20}\n"
+    table = f"{line}Name                 What\n{line}``resultcallback``   It.\n{line}"
+    for text, count in ((table, 0), (table.replace("It.", "No, ``n_emb``."), 1)):
+        source = parse(f'"""Table.\n\n{text}"""\n{GPT}', "pages/a.py")
+        assert len([*problems(source, names([source], ROOT), strict=False)]) == count
 
 
 def test_an_argument_that_has_the_whole_name_is_meant() -> None:

@@ -43,13 +43,14 @@ Code::
 .. |own_text| replace:: mine
 """
 '''
-    source = parse(text, "a.py")
+    # That of an argument between bars is the argument.
+    source = parse(f'{text}def f(an_argument):\n    """|an_argument|"""\n', "a.py")
     (told,) = undefined([source])
     assert (told.line, told.sentence.split("”")[0]) == (
         3,
         "the docstring doesn't define the substitution “|the_settings|",
     )
-    (row,) = rows(source)
+    row = next(rows(source))
     assert row.note is not None
     made = "\n".join(row.note.texts)
     assert "    the\\_settings\n" in made and "* mine of |y|, `|in_code|` and |a_b|" in made
