@@ -57,7 +57,7 @@ _RENAMED = re.compile(
     r"[\s`]*(?:(?:was|were|has been|have been|is now) (?:renamed|called)"
     r"|(?:renamed|corrected) to)\b"
 )
-_REMOVED = re.compile(r"(?i)^(?:`[^`]*`|[\W_])*(?:\([^()]*\))?[\W_]*removed\b")
+_REMOVED = re.compile(r"(?i)^(?:`[^`]*`|[\W_])*(?:\([^()]*\))?[\W_]*(?:removed|deprecated)\b")
 # “If you look for this one, use that instead.”
 _INSTEAD = re.compile(r"[^.]*\buse\b[^.]*\binstead\b")
 # What stands before the first cell of a row.

@@ -660,6 +660,8 @@ def levelled(lines: Sequence[TextLine]) -> list[TextLine]:
     made: list[TextLine] = []
     drawn: list[tuple[bool, str]] = []
     at = 0
+    # The line behind the last title, where another one may begin.
+    after = 0
     while at < len(lines):
         end = end_of_fence(lines, at)
         if end > at:
@@ -668,13 +670,14 @@ def levelled(lines: Sequence[TextLine]) -> list[TextLine]:
             continue
         is_over = bool(RULE.match(lines[at].text))
         title, below = at + is_over, at + is_over + 1
-        above_is_blank = at == 0 or lines[at - 1].is_blank
-        match = _underlined(lines, at, is_over) if above_is_blank else None
+        begins_block = at == after or lines[at - 1].is_blank
+        match = _underlined(lines, at, is_over) if begins_block else None
         if match is None or LISTED.match(lines[title].text):
             made.append(lines[at])
             at += 1
             continue
         kind = is_over, match[1]
+        after = below + 1
         begins = is_over and all(line.is_blank for line in lines[:at])
         drawn += [] if kind in drawn or begins else [kind]
         level = 1 if begins else min(2 + drawn.index(kind), 6)

@@ -121,6 +121,7 @@ def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> Non
             [],
         ),
         ("class G:", ("Attributes:", "    d_ff: **removed**", "    headz: how many"), ["headz"]),
+        ("def g(heads):", ("Args:", "    d_ff (int): [**DEPRECATED since 2**] wide"), []),
         # Others than arguments, what is passed on, and what another file may have.
         ("def g(heads):", ("See Also", "--------", ":func:`headz` : other"), []),
         # What attrs takes for a private field; where arguments are listed, no other is meant.

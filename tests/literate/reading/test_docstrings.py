@@ -417,6 +417,12 @@ def test_fields_of_any_name_are_a_list(written: str, shown: str) -> None:
     assert "\n".join(line for line in lines if line.strip()) == shown
 
 
+def test_a_title_right_below_another_has_its_level() -> None:
+    text = "One\n\nA\n====\nB\n----\nText\n\n----\nC\n----\nText\n\nD\n----"
+    shown = [line.text for line in as_markdown(text.split("\n")) if line.text]
+    assert shown == ["One", "## A", "### B", "Text", "#### C", "Text", "### D"]
+
+
 def test_titles_have_levels_in_the_order_in_which_their_lines_come() -> None:
     text = "One\n===\n\nTwo\n...\n\nOne\n===\n\n---\nIn\n---\n\nTwo\n...\n\n>>> f(1)\nA\n---\n"
     made = [line.text for line in as_markdown(text.split("\n"))]
