@@ -60,6 +60,8 @@ _RENAMED = re.compile(
 _REMOVED = re.compile(r"(?i)^(?:`[^`]*`|[\W_])*(?:\([^()]*\))?[\W_]*(?:removed|deprecated)\b")
 # “If you look for this one, use that instead.”
 _INSTEAD = re.compile(r"[^.]*\buse\b[^.]*\binstead\b")
+# A result in a list, with its name.
+_RESULT = re.compile(r" *\* \*(\w+)\*")
 # What stands before the first cell of a row.
 _FIRST_CELL = re.compile(r"\n[ >]*\| *$")
 # Such as [CLS].
@@ -312,6 +314,8 @@ def _misspelt(source: Source, notes: Sequence[Note], names: Names) -> Iterator[P
     for note in notes:
         inside = note.parsed.spans
         said = {span.content for span in inside if span.kind == "code"}
+        # The names that it gives to results.
+        results = {match[1] for text in note.texts if (match := _RESULT.match(text))}
         for span, name in _unknown(inside, made_up, names):
             at = inside.index(span)
             before = inside[at - 1].text if at else ""
@@ -322,7 +326,8 @@ def _misspelt(source: Source, notes: Sequence[Note], names: Names) -> Iterator[P
             is_former = _FORMER.search(before.rstrip()) or _RENAMED.match(after)
             is_former = is_former or _INSTEAD.match("".join(one.text for one in inside[at + 1 :]))
             meant = names.misspelt(name, near, own)
-            if not meant or name in told or is_former or _is_said(name, source):
+            is_known = name in told or name in results or _is_said(name, source)
+            if not meant or is_former or is_known:
                 continue
             if note.name(span.line, span.content) != span.content:
                 # The full name of a role says where it is.
