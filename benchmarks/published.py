@@ -90,6 +90,7 @@ AROUND: dict[str, dict[str, Any]] = {
 }
 # What is wrong with a model, as a program of benchmarks/faults shows it.
 SHOWN = {
+    "nanochat": "nanochat_cache",
     "litgpt Gemma-2-2b": "litgpt_gemma2",
     "litgpt Gemma-3-1b-it": "litgpt_window",
     "litgpt Mistral-7B-v0.1": "litgpt_window",

@@ -11,7 +11,7 @@ from benchmarks.census_meant import MEANT, MEANT_IN, SHOWN, SHOWN_IN, explained
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "faults"
 # For packages that the tests don't install.
-OF_OTHERS = ("litgpt_gemma2", "litgpt_window", "x_transformers_cache")
+OF_OTHERS = ("litgpt_gemma2", "nanochat_cache", "litgpt_window", "x_transformers_cache")
 SAMPLE = "rwkv"
 
 
@@ -60,6 +60,9 @@ def test_every_finding_that_is_explained_is_shown_and_no_program_knows_ours() ->
             "torch",
             "transformers",
             "litgpt",
+            "nanochat",
+            "sys",
+            "types",
             "x_transformers",
         }
         # A fault that is gone ends in an error.

@@ -60,8 +60,9 @@ def assert_shown(source: Source) -> None:
         shown += [line.number for line in row.code if line.kind == "code"]
         if row.note is not None:
             lines = [row.note.line(at) for at in range(len(row.note.texts))]
-            if row.note.numbers:
-                # In another style, its lines are in order, and none is from elsewhere.
+            if row.note.numbers or not lines:
+                # In another style, its lines are in order, and none is from elsewhere. One that
+                # has nothing but an instruction to another tool has no text.
                 own = [line.number for line in row.lines if line.kind == row.note.kind]
                 assert lines == sorted(lines), source.path
                 assert {*lines} <= {*own}, source.path
