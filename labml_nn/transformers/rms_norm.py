@@ -1,7 +1,7 @@
 r"""
 ---
 title: RMSNorm
-summary: Divide the features of a token by their root mean square, and leave their mean alone.
+summary: Divide the features of a token by their root mean square, without subtracting the mean.
 know: layer_norm.py, models.py
 paper:
   title: Root Mean Square Layer Normalization
@@ -113,11 +113,13 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
     RMSNorm without a gain changes the length of the vector and not its direction: the features are
     still in the ratio 1 : 2 : 3 : 4. Subtracting the mean loses one direction: that in which all
     features are equal. With two features, layer normalisation leaves only which of the two is
-    larger. (One of the tokens has 0.79 and 0.80. There $\epsilon$ counts, and it falls a little
-    short of its point.)
+    larger.
 
     [Twenty tokens, each joined to what it becomes: a point of the circle, or one of only
     two](../../results/drawings.json#figures.normalised)
+
+    (One of the tokens has 0.79 and 0.80. There $\epsilon$ counts, and layer normalisation makes
+    0.93 of it, not 1.)
 
     ### What the mean is worth
 
@@ -128,11 +130,11 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
     nats, which is within the noise. We did not measure the time.
 
     How much is there to subtract? Of the mean square of 1, 2, 3 and 4, which is 7.5, the square of
-    the mean is 6.25, or 83 %. The example exaggerates: of $d$ random numbers with mean zero it is
-    $1/d$ on average. We looked at a small transformer with layer normalisation, of two layers and
-    64 features, trained for 500 steps from two seeds. Before its normalisations the mean has 2 to
-    12 %. So layer normalisation and RMSNorm do much the same there. That this is why models learn
-    as well without it is a guess.
+    the mean is 6.25, or 83 %. The example exaggerates: of $d$ numbers drawn from a normal
+    distribution with mean zero it is $1/d$ on average. We looked at a small transformer with layer
+    normalisation, of two layers and 64 features, trained for 500 steps from two seeds. Before its
+    normalisations the mean has 2 to 12 %. So layer normalisation and RMSNorm do much the same
+    there. That this is why models learn as well without it is a guess.
 
     Any vector can be normalised so. Models of today do it to [queries and
     keys](variants/query_key_norm.py), too.
@@ -158,8 +160,9 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
         The mean square is $(9 + 16)/2 = 12.5$ and its root 3.54, so $(0.85, 1.13)$: of length
         $\sqrt 2$.
 
-    ??? question "Take the mean over `dim=0`. Every shape is still right. What goes wrong?"
-        Each feature is divided by its size over all positions, also those to come: the model sees
+    ??? question "Take the mean over `dim=0`. The result has the right shape. What goes wrong?"
+        There is one number for each feature of a sequence, and not for each token. So each feature
+        is divided by its size over all positions, also those to come: the model sees
         the future. Change the last token, and earlier outputs move.
     """
     # Every token is normalised on its own.
