@@ -184,7 +184,7 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> tuple[Te
 
     ??? question "Why is the variance divided by $d$, and not by $d - 1$?"
         - [ ] Because nobody can see the difference.
-            - With 128 features it is 0.4 %. With 2, 4 and 9 you see it: 26/2 = 13, and 4 becomes
+            - With 128 features it is 0.4 %. With 2, 4 and 9 you see it: 26/2 = 13, and 9 becomes
               1.11, not 1.36.
         - [ ] With $d - 1$ the mean of the result wouldn't be 0.
             - It would. The mean was subtracted before, and dividing by any number leaves it 0.
