@@ -13,8 +13,9 @@ Isn't the model enough? Its weights are a third of it. AdamW keeps two more numb
 the running means of its gradient and of the square. If a weight is 0.5 and its gradient was 0.1 for
 many steps, the file has 0.5, 0.1 and 0.01. The learning rate depends on the number of the
 step. At the end of a run it is a tenth of the highest. A new run climbs to the highest again, and
-the loss rises before it falls further. Dropout depends on random numbers. Leave out the optimizer,
-the step or the random numbers, and the training goes on as another one.
+the loss rises before it falls further. Dropout depends on random numbers. Leave out the optimizer
+or the step, and the training goes on as another one. In a model with dropout the random numbers
+count as well.
 
 Long trainings keep [more, and several files](engine/checkpoint.py).
 """
@@ -34,13 +35,16 @@ def mark(tensors: Sequence[Tensor]) -> list[int]:
     r"""
     ## What tells one training from another
 
-    One number for each tensor. A training has the marks of its first weights and its first batch,
-    so a file of another model, another seed or another beginning has others, and isn't taken by
-    mistake. If two texts are equally long, have the same characters and differ only outside of the
-    first batch, their marks are the same.
+    One number for each tensor, the sum of its bytes. A training has the marks of its first weights
+    and its first batch. So a file of a larger model, another seed or another beginning has others,
+    and isn't taken by mistake.
+
+    What is in neither leaves no mark. Two heads in place of four have weights of the same shapes,
+    and with the same seed the same weights: that file is taken. So is one of a text that is equally
+    long, has the same characters and differs only outside of the first batch.
     """
-    # The sum of the bytes: whole numbers, so the order of adding doesn't matter, and any machine
-    # gets the same for the same tensor.
+    # Bytes are whole numbers, so the order of adding doesn't matter, and any machine gets the same
+    # for the same tensor.
     # One bit that differs changes the sum. Several can cancel, as when two numbers change places,
     # but hardly by chance in all tensors at once.
     return [
@@ -185,8 +189,8 @@ def example(n_vocab: int = 11, d_model: int = 3) -> tuple[Tensor, Tensor]:
         - [x] AdamW and the schedule start anew, and the learning rate climbs to its highest again.
             - Yes. The weights have been trained, and everything else is that of step 0. When we
               tried it, the new schedule made the loss rise. A new AdamW did no harm at the low rate
-              of the end. In the middle of a run its first step was five times as long as usual, and
-              the loss was higher for some twenty steps.
+              of the end. In the middle of a run its first step was four times as long as usual, and
+              the loss was higher for some thirty steps.
         - [ ] Nothing: the weights are the training.
             - They are what it made so far. The next step depends on much more.
         - [ ] The loss starts at that of guessing.
@@ -194,7 +198,8 @@ def example(n_vocab: int = 11, d_model: int = 3) -> tuple[Tensor, Tensor]:
 
     ??? question "The machine stops while the file is written. What do you have?"
         The file of the time before, and half of a new one with another name. A [run](run.py) keeps
-        its file ten times, so at most a tenth of the training is lost.
+        its file before the first step and after each tenth of them, so at most a tenth of the
+        training is lost.
 
     ??? question "You change the seed. Why isn't the old file taken?"
         Other first weights have other marks. Without that check you would look at the curve of the

@@ -7,6 +7,7 @@ import torch
 
 from labml_nn.training import run_file as page
 from labml_nn.training.data import RandomWindows
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
 # What a file asks of a run that is new.
 RUN = SimpleNamespace(
@@ -95,3 +96,12 @@ def test_texts_that_differ_outside_of_the_first_batch_have_the_same_marks() -> N
         other = text.clone()
         other[place] += 1
         assert (page.mark(RandomWindows(other, 3, 2, seed=1).at(0)) == first) is same
+
+
+def test_a_model_with_other_heads_has_the_same_marks_and_a_larger_one_others() -> None:
+    def marks(d_model: int, heads: int) -> list[int]:
+        torch.manual_seed(1)
+        model = AutoregressiveTransformer(7, d_model, heads, 1, 8, 5)
+        return page.mark([*model.state_dict().values()])
+
+    assert marks(8, 2) == marks(8, 4) != marks(16, 4)
