@@ -114,7 +114,7 @@ class Configs(TrainingLoopConfigs):
                     self.accuracy.on_epoch_end()
                 self.accuracy.on_epoch_start()
 
-                # The sections of each evaluation would hide the numbers, so this one is silent.
+                # Silent: else the name of this section stands between the step and the numbers.
                 with monit.section("Evaluate", is_silent=True):
                     loss = evaluate(self.model, validation_tokens, self.seq_len)
 
@@ -211,7 +211,7 @@ def run(folder: Path, settings: Mapping[str, Any]) -> Configs:
     r"""
     ## Run the experiment
 
-    `settings` are those that differ from the defaults. Everything is written below `folder`.
+    `settings` are those that differ from the defaults. The run is written below `folder`.
     """
     # labml would take the folder of the calling program for its project. It gets the given one,
     # which has to be there.
@@ -219,7 +219,8 @@ def run(folder: Path, settings: Mapping[str, Any]) -> Configs:
     folder.mkdir(parents=True, exist_ok=True)
     lab.configure({"path": str(folder), "experiments_path": str(folder)})
 
-    # The writers: lines on the screen and files. Without this, labml would look for a server.
+    # The writers: lines on the screen and files. labml's own choice is the screen and a server, and
+    # no file with the numbers.
     experiment.create(name="labml_experiment", writers={"screen", "file"})
 
     # From the class with its defaults and the settings, labml computes what is needed, and says so
@@ -228,7 +229,7 @@ def run(folder: Path, settings: Mapping[str, Any]) -> Configs:
     experiment.configs(conf, dict(settings))
 
     # When a run starts, labml adds its project to a list in the home directory. Here that list is
-    # in the folder too.
+    # in the folder too, that of the first run if a process has several.
     with patch.object(Path, "home", return_value=folder):
         watcher = experiment.start()
 

@@ -55,3 +55,5 @@ def test_two_runs_are_trained_recorded_and_shown_and_nothing_else_is_written(
     # The prompt in a colour of its own, and nine letters after it.
     assert len(done.stdout.rstrip().rpartition("to \x1b[0m")[2]) == 9
     assert {one.name for one in tmp_path.iterdir()} == {"text", "runs0", "runs1"}
+    # labml's list of projects, that of the process.
+    assert [(tmp_path / name / ".labml").is_dir() for name in ("runs0", "runs1")] == [True, False]
