@@ -11,10 +11,10 @@ it, is written beside the weights: `vocab.json` has the number of each token. A 
 
 **In:** a text. **Out:** its tokens as numbers, `[n_tokens]`, and the text again from them.
 
-Both files are needed, and so is a third thing that is in neither: *the pattern* that cuts a text
-into pieces before anything is merged. No merge goes across the borders of a piece. With [another
-pattern](byte_level.py#example) nothing fails: all tokens are in the vocabulary. But they aren't
-those of the training.
+Each file follows from the other: the tokens are the 256 bytes, then what each merge makes, in
+order. Neither has *the pattern* that cuts a text into pieces before merging. No merge
+crosses the borders of a piece. With [another pattern](byte_level.py#example) nothing fails: all
+tokens are in the vocabulary. But they aren't those of the training.
 
 GPT-2's pattern, read from left to right, takes the first of these that fits:
 
@@ -133,7 +133,7 @@ class ByteLevelTokenizer:
         r"""
         ### Encode
         """
-        # Every byte has a number, so no text is refused.
+        # Every byte has a number, so there are tokens for any text in UTF-8.
         found = [self.numbers[token] for piece in pieces(text) for token in self.spell(piece)]
         return torch.tensor(found, dtype=torch.long)
 
@@ -198,8 +198,8 @@ def example(n_tokens: int = 7) -> Tensor:
 
     ??? question "Write `self.ages.get(pair, -1)`. What goes wrong?"
         Pairs that were never merged would be the oldest. As soon as a piece has one of them, its
-        merging ends. With GPT-2's files, plays of Shakespeare have half as many tokens again, and
-        about half of all are single bytes.
+        merging ends. With GPT-2's files, plays of Shakespeare have 57 % more tokens then, and about
+        half of all are single bytes.
     """
     # The bytes have the numbers up to 255, each merge the next one.
     letters = sorted(letters_of_bytes())
