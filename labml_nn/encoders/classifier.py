@@ -24,9 +24,9 @@ expensive, and text isn't.
 
 An encoder gives a vector for each position, and a classifier needs one for the text. *Pooling*
 makes it, as the mean of all vectors, or as the vector of a mark before each text, as in BERT. Say
-that a batch has “yes” and a longer sentence, and that one feature is 3, 6 and 9 for the letters of
-“yes” and 100 for what fills it up. The mean is (3 + 6 + 9) / 3 = 6. If two filled positions
-counted, it would be 43.6.
+that a batch has “yes” and a longer sentence, both without a mark, and that one feature is 3, 6 and
+9 for the letters of “yes” and 100 for what fills it up. The mean is (3 + 6 + 9) / 3 = 6. If two
+filled positions counted, it would be 43.6.
 
 **In:** tokens of several texts, `[seq_len, batch_size]`, the shorter ones filled up. **Out:**
 logits for each text, `[batch_size, n_classes]`.
@@ -130,7 +130,7 @@ class Classifier(nn.Module):
         # The encoder is trained further, with a gradient for all its weights.
         self.encoder = encoder
 
-        # What is filled up, and how many vectors become one, `forward` has to know.
+        # `forward` needs to know which token is padding, and how many vectors become one.
         self.pad = pad
         self.pooling = pooling
 
