@@ -14,10 +14,10 @@ terms:
   local attention: Attention to the positions within a fixed distance only.
 ---
 
-[BERT's encoder](masked_model.py) of 2018 adds a learned vector for each position. It has to learn
-that 17 is beside 18, and then once more, from other letters, that 43 is beside 44. Rotate queries
-and keys by an angle for their position instead, and what counts is the difference of the angles, 1
-step both times. In our size, that alone takes the loss in gaps after 600 steps from
+[BERT's encoder](masked_model.py) of 2018 adds a learned vector for each position. The vectors of 17
+and 18 are other numbers than those of 43 and 44, though both are neighbours. Rotate queries and
+keys by an angle for their position instead, and what counts is the difference of the angles, 1 step
+both times. In our size, that alone takes the loss in gaps after 600 steps from
 [3.309](../../results/encoders.json#tables.encoders.BERT.loss) to
 [1.990](../../results/encoders.json#tables.encoders.BERT%2C%20rotary%20positions.loss).
 
