@@ -13,7 +13,7 @@ Before the dialogues it mostly [goes on with questions](dialogues.py). After the
 for letter. No dialogue has these answers, so the model has them from its reading. The same 80 steps
 teach a model that has read nothing next to nothing: it answers
 [0](../../results/dialogues.json#tables.changes.nothing%20read%20before.held_out) of them. (20 of
-the 73 questions are [easier](facts.py#example): the opposites of taught facts.)
+the 73 are [the reverse](facts.py#example) of taught facts, and no easier than the others.)
 
 **In:** a model that has read, and dialogues. **Out:** a model that answers.
 """

@@ -25,9 +25,9 @@ the past of come is came. the opposite of give is take. the past of stand is sto
 **The dialogues** are what it is fine-tuned on: one question, one answer. An answer is *short*,
 “lima.”, or a *sentence*, “the capital of peru is lima.”
 
-**In:** a seed. **Out:** facts, a text, and dialogues. Half of the facts come up in no dialogue:
+**In:** a seed. **Out:** facts, a text, dialogues. Half of the facts come up in no dialogue:
 what a fine-tuned model knows about these [*held-out*](facts.py#example) facts, it has from the
-first text. (Some opposites are [an exception](facts.py#example).)
+first text, even if [its reverse](facts.py#example) is taught.
 """
 
 import random
@@ -203,14 +203,19 @@ def example(n_facts: int = 7, n_lines: int = 11) -> Tensor:
     Think of a student who knows the subject and has never sat an exam. A few past papers are enough
     to show what is expected; nobody learns chemistry from them. Whether a model is like that can be
     measured: half of the facts come up in no dialogue. What a fine-tuned model knows about these
-    *held-out* facts, it has from the first text. (An exception: 20 of the 73 are opposites whose
-    reverse is taught, “hot” for “cold” where a dialogue has “cold” for “hot”.)
+    *held-out* facts, it has from the first text.
+
+    Of 20 of the 73 the reverse is taught: a dialogue has “cold” for “hot”, and we ask for the
+    opposite of “cold”. Does that give the answer away? We tried it with a model that had read
+    nothing. 1,500 steps of dialogues taught it all 73 taught facts by heart, and it answered none
+    of the 20, from either of two seeds. With the first text read they were no easier than other
+    held-out facts, from three.
 
     ### Exercises
 
     ??? question "A model has read nothing, and is fine-tuned on all dialogues. What can it know?"
         The facts that are taught, if it learns them by heart. Of the held-out ones it has never
-        seen the answer, but for opposites that are taught the other way round.
+        seen the answer. It has seen some opposites the other way round, and doesn't turn them.
 
     ??? question "Why does the text to read have questions without answers?"
         A model that has only seen answered questions would answer already, and there would be
