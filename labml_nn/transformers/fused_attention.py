@@ -114,9 +114,9 @@ def example(
     of keys from the *values*. Five keys and three values: two keys are left out. Three keys and
     five values: it reads two more keys from memory, whatever is there, and says nothing.
 
-    In training on a CPU, dropout costs what the kernel saves: with 1,024 positions and 8 heads, the
-    largest tensor that is kept for the backward pass has 8.4 million numbers, all scores, and
-    65,536 with `dropout_prob=0`.
+    In training on a CPU, dropout costs what the kernel saves: with 1,024 positions, 8 heads and 64
+    features, the largest tensor that is kept for the backward pass has 8.4 million numbers, all
+    scores. With `dropout_prob=0` it has 65,536, as many as the input.
 
     ### Exercises
 
