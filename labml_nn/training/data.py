@@ -217,12 +217,12 @@ def example(
     ### Measured here
 
     **The split.** We split the plays into tenths and predicted the lines of each by [counting four
-    letters](counting.py#BackOff) in the other nine, every line by itself. The mean loss is 1.549.
-    With every tenth line in the place of whole tenths it is 1.462, though the same lines are
-    predicted, each of them once. Nothing was learned better: the neighbours of the lines were there
-    to be counted. (As one text, every tenth line is hard to predict where two lines meet that don't
-    belong together, and hides most of it: 1.547 against 1.559.) The last tenth, on which our pages
-    measure, is the hardest: 1.69 here, and 1.47 to 1.62 in the other nine.
+    letters](counting.py#BackOff) in the other nine, every line after a line break alone. The mean
+    loss is 1.549. With every tenth line in the place of whole tenths it is 1.462, though the same
+    lines are predicted, each of them once. Nothing was learned better: the neighbours of the lines
+    were there to be counted. (As one text, every tenth line is hard to predict where two lines meet
+    that don't belong together, and hides most of it: 1.547 against 1.559.) The last tenth, on which
+    our pages measure, is the hardest: 1.69 here, and 1.47 to 1.62 in the other nine.
 
     **Random estimates.** Some scripts, such as that of
     [nanoGPT](https://github.com/karpathy/nanoGPT) for a CPU, average 20 random batches of 12
