@@ -259,7 +259,12 @@ def words_of(kind: Any) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     text, around = code_of(forward)
-    found = {name: causal_word(name, one.default, text, around) for name, one in taken}
+    # `"causal" in kwargs` asks for a key, and no argument is called `kwargs`.
+    found = {
+        name: causal_word(name, one.default, text, around)
+        for name, one in taken
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    }
     return {name: word for name, word in found.items() if word is not None}
 
 

@@ -51,6 +51,14 @@ class ByTable(ByWord):
         return super().forward(tokens, {102: "full", 99: "causal"}[ord(attn_mode)])
 
 
+class WithKeywords(Small):
+    r"""Always causal; a switch among its keywords is no word of theirs."""
+
+    def forward(self, tokens: Tensor, **kwargs: Any) -> Tensor:
+        assert "causal" in kwargs or not kwargs
+        return self.head(self.mixing(self.embed(tokens), "causal"))
+
+
 class Reversed(ByWord):
     r"""Sees everything by default, by a switch."""
 
@@ -157,3 +165,7 @@ def test_a_word_may_be_passed_on_by_another_name_to_another_file(
 )
 def test_code_says_which_word_it_is(default: Any, text: str, word: str | None) -> None:
     assert causal_word("mode", default, text, {}) == word
+
+
+def test_keywords_are_given_no_word() -> None:
+    assert find_in_language_model(WithKeywords(Asked), texts()) == {}
