@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 # Keys of the tokens, of targets, and of a mask that hides nothing.
 TOKENS = r"^(input_ids|tokens|token_ids|idx|ids|x|inputs?|input_tokens|src|text)$"
-TARGETS = r"target|label|^y$"
+TARGET_KEYS = r"target|label|^y$"
 MASK = r"mask$"
 
 
@@ -67,7 +67,7 @@ def as_batch(model: nn.Module, tokens: Tensor) -> Any:
     for key in keys:
         if re.search(MASK, key):
             batch[key] = torch.ones_like(tokens)
-        elif re.search(f"{TOKENS}|{TARGETS}", key):
+        elif re.search(f"{TOKENS}|{TARGET_KEYS}", key):
             batch[key] = tokens
         else:
             return tokens

@@ -79,7 +79,7 @@ def name_of(node: ast.AST) -> str:
     return ""
 
 
-def compared(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+def sides_of(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     r"""
     ## Names, and what each is compared with
 
@@ -177,7 +177,7 @@ def comparisons(text: str) -> tuple[tuple[str, str, str], ...]:
     For each the name, the word, and the class that it is a member of, if it is no text.
     """
     found = []
-    for name, other in compared(ast.parse(text)):
+    for name, other in sides_of(ast.parse(text)):
         for one in ast.walk(other):
             if isinstance(one, ast.Constant) and is_causal_word(one.value):
                 found.append((name, str(one.value), ""))
