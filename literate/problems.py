@@ -131,7 +131,7 @@ def mismatches(
     A [JSON Schema](https://json-schema.org/) says what may be in a file, and a `description` in it
     what is wrong with anything else. For each departure its path in the content and a sentence,
     in which the names of places begin with `root`, such as
-    "`limits.a.code`: 'x' is not of type 'number'." What nobody knows has a sentence of its own.
+    "`limits.a.code`: 'x' is no number." What nobody knows has a sentence of its own.
     """
     sentences = []
     for error in _validator(schema).iter_errors(content):
@@ -149,9 +149,23 @@ def mismatches(
             continue
         sentence = f"{place} {error.schema.get('description')}."
         if "description" not in error.schema:
-            sentence = f"{place}: {error.message}.".removeprefix("``: ")
+            kind = _KINDS.get(str(error.validator_value)) if error.validator == "type" else None
+            said = f"{error.instance!r} is no {kind}" if kind else error.message
+            sentence = f"{place}: {said}.".removeprefix("``: ")
         sentences.append((tuple(error.absolute_path), sentence))
     return sorted(sentences, key=str)
+
+
+# What JSON Schema calls otherwise than authors do.
+_KINDS = {
+    "object": "table",
+    "array": "list",
+    "string": "text",
+    "number": "number",
+    "integer": "whole number",
+    "boolean": "boolean",
+    "null": "null",
+}
 
 
 @cache

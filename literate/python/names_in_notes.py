@@ -64,6 +64,9 @@ _INSTEAD = re.compile(r"[^.]*\buse\b[^.]*\binstead\b")
 _RESULT = re.compile(r" *\* \*(\w+)\*")
 # What stands before the first cell of a row.
 _FIRST_CELL = re.compile(r"\n[ >]*\| *$")
+# One sign for any letters, and what several results are called.
+_PATTERN = re.compile(r"_\*|\*_")
+_RESULTS = re.compile(r"\([^\W\d]\w*(?:, [^\W\d]\w*)+\)")
 # Such as [CLS].
 _TOKEN = re.compile(r"\[\w+\]")
 # A path, a name with hyphens, or a command with options: Python would read `-` and `/` as signs.
@@ -320,8 +323,9 @@ def _misspelt(source: Source, notes: Sequence[Note], names: Names) -> Iterator[P
             at = inside.index(span)
             before = inside[at - 1].text if at else ""
             after = inside[at + 1].text if at + 1 < len(inside) else ""
-            if _FIRST_CELL.search(before):
-                # What a table is about, which may be there at run time only.
+            if _FIRST_CELL.search(before) or _RESULTS.fullmatch(span.content):
+                # What a table is about, which may be there at run time only; or names that are
+                # given here.
                 continue
             is_former = _FORMER.search(before.rstrip()) or _RENAMED.match(after)
             is_former = is_former or _INSTEAD.match("".join(one.text for one in inside[at + 1 :]))
@@ -366,7 +370,7 @@ def _unknown(
         # The names in a claim are those of axes, and are compared with them.
         is_looked_up = span.kind == "code" and claims.parse(span.content) is None
         role = _ROLE.search(before.text) if before and before.kind == "text" else None
-        if role and role[1] in _OF_NO_NAME:
+        if (role and role[1] in _OF_NO_NAME) or _PATTERN.search(span.content):
             continue
         name = names.unknown(span.content) if is_looked_up else None
         if name is not None and not made_up.issuperset(name.split(".")):

@@ -25,6 +25,7 @@ from literate.reading.text_lines import TextLine
 # What Sphinx takes for the docstring of what stands below.
 _DOCUMENTS = re.compile(r"\s*#:")
 _TITLE = re.compile(r"^(?:# )+(?=\S)")
+_RULE_OF_SIGNS = re.compile(r"# #{3,}")
 _FRAME = re.compile(r"^#{3,} (?=\S)")
 # What Markdown may take for a heading, or for the line below one.
 _HEADED = re.compile(r"(?m)^ *(?:#{1,6}(?: |$)|[=-]+ *$)")
@@ -225,7 +226,10 @@ def all_uncommented(texts: Sequence[str]) -> tuple[str, ...]:
     Where a frame has a sign at the right end of its rules, so have the lines between them.
     """
     is_boxed = any(_CLOSED.fullmatch(text.strip()[1:]) for text in texts)
-    uncovered = map(uncommented, texts)
+    uncovered = [uncommented(text) for text in texts]
+    if any(_RULE_OF_SIGNS.fullmatch(text.strip()) for text in texts):
+        # A frame has signs of its own before its words.
+        uncovered = [_TITLE.sub("", text) for text in uncovered]
     return tuple(_CLOSING.sub("", text).rstrip() if is_boxed else text for text in uncovered)
 
 

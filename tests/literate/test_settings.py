@@ -27,7 +27,7 @@ def test_settings_are_found_above(tmp_path: Path) -> None:
     [
         ("[tool.other]", "no `pyproject.toml` with a table `[tool.literate]`"),
         ("[tool.literate]", "`tool.literate`: 'sources' is a required property."),
-        ("[tool.literate]\nsources = {}", "`tool.literate.sources`: {} should be non-empty."),
+        ("[tool.literate]\nsources = {}", "`tool.literate.sources` is no table of packages"),
         ("[tool.literate]\nsources = { no = '' }", "names the package `no`, which is not a folder"),
         ("[tool.literate", "is not TOML"),
         *(
@@ -41,7 +41,7 @@ def test_settings_are_found_above(tmp_path: Path) -> None:
                 ("documents = { 'pyproject.toml' = 'a' }", "'a' does not match"),
                 ("sequels = { f = 'no.py' }", "the sequel `no.py`, which is not a file"),
                 ("compare = { 'no.json' = '' }", "the result `no.json`, which is not a file"),
-                ("machinery = 'pkg'", "`tool.literate.machinery`: 'pkg' is not of type 'array'."),
+                ("machinery = 'pkg'", "`tool.literate.machinery`: 'pkg' is no list."),
                 ("words = { Card = 'GPU' }", "`tool.literate.words`: 'Card' does not match"),
                 (
                     "limits = { 'pkg/*' = { size = 1 } }",

@@ -276,6 +276,9 @@ def test_a_word_in_a_string_of_the_code_is_no_misspelt_name() -> None:
         ("It is also known as ``resultcallback``.", ""),
         ("Looking for ``resultcallback``? No, use ``result_callback`` instead.", ""),
         ("It makes a :func:`~other.resultcallback`.", ""),
+        # It is no name, but a pattern; or one that is given here.
+        ("It may be `result_callbacks_*_late`.", ""),
+        ("It makes `(resultcallback, more)`.", ""),
         # A result that the docstring gives this name.
         ("See `resultcallback`.\n\nReturns\n-------\nresultcallback : int\n    It.", ""),
         ("", "# `resultcallback` is Windows's, and `result_callback` not."),

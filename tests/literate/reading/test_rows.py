@@ -2,7 +2,7 @@ r"""Rows: which note stands beside which code."""
 
 import pytest
 
-from literate.reading.rows import Row, rows, uncommented
+from literate.reading.rows import Row, all_uncommented, rows, uncommented
 from literate.reading.source import parse
 
 
@@ -245,3 +245,8 @@ def test_sentences_that_are_indented_in_a_comment_are_no_code() -> None:
     (row,) = rows(parse('# "a",\nx = 1\n'))
     assert row.note is not None and row.note.parsed.spans[0].kind == "fence"
     assert "provided as it is,\nWITHOUT" in kinds[0][1]
+
+
+def test_the_words_in_a_frame_of_signs_are_no_title_of_the_page() -> None:
+    assert all_uncommented(("# #####", "# # float", "# #####")) == ("", "float", "")
+    assert all_uncommented(("# # float",)) == ("# float",)
