@@ -92,7 +92,7 @@ def padding_is_hidden(whole: Whole) -> str:
     """
     name = argument_like(whole.model, PADDING)
     if not whole.is_called_as_usual:
-        return NotTried("`predict` says how the model is called, and nobody how padding is hidden")
+        return NotTried("it isn't called as usual, and nobody has said how padding is hidden")
     if not name:
         return NotTried("no argument of `forward` looks like a mask for padding")
     inputs = whole.inputs
@@ -152,7 +152,7 @@ def documents_are_apart(whole: Whole) -> str:
     """
     name = argument_like(whole.model, DOCUMENTS)
     if not whole.is_called_as_usual:
-        return NotTried("`predict` says how the model is called, and nobody where documents end")
+        return NotTried("it isn't called as usual, and nobody has said where documents end")
     if not name or is_needed(arguments_of(whole.model)[name]):
         return NotTried("no argument of `forward` looks like numbers of documents")
     inputs = whole.inputs

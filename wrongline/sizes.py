@@ -25,7 +25,7 @@ NAMES = {
     "embd_dim d_in d_out in_dim out_dim input_dim output_dim width model_dim num_hiddens emb k d c "
     "hidden n_embed embed emb_size d_emb hid_dim query_dim key_size query_size value_size "
     "in_features hidden_features model_size d_hidn num_embed n_state feature_dim embedding_size "
-    "dmodel dims nx",
+    "dmodel dims nx ninp emsize d_word_vec",
     # Heads, and the width of one of them.
     "heads": "heads n_heads num_heads n_head nhead num_attention_heads nheads h attn_heads "
     "num_attn_heads attention_heads head_num n_attention_heads",
@@ -49,7 +49,7 @@ NAMES = {
     "num_blks num_blocks",
     "d_ff": "d_ff ff_dim hidden_dim ffn_dim mlp_dim d_hidden d_hid dim_feedforward d_inner "
     "intermediate_size ffn_num_hiddens ffn_hidden feed_forward_hidden pf_dim dim_ff d_inner_hid "
-    "mlp_hidden_dim filter_size",
+    "mlp_hidden_dim filter_size nhid transformer_ff",
     # Images, the patches that they are cut into, and their channels.
     "image": "image_size img_size img_dim input_resolution image_dim",
     "patch": "patch_size patch_dim patch",

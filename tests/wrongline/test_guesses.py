@@ -17,6 +17,8 @@ from wrongline.sizes import SIZES, meaning
         ("embed_dim", "d_model"),
         ("C", "d_model"),
         ("nhead", "heads"),
+        ("ninp", "d_model"),
+        ("nhid", "d_ff"),
         ("head_dim", "d_k"),
         ("T", "seq_len"),
         ("vocab_size", "n_vocab"),
