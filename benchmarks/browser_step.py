@@ -23,6 +23,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from playwright.sync_api import Browser, Page
 
 from benchmarks.figures.browser import fresh
 from benchmarks.figures.server import served
-from benchmarks.library.tables import column
+from benchmarks.library.tables import column, table
 from benchmarks.record import ROOT, write
 from browser_torch.kernels import build
 from tests.browser.chromium import running_browser
@@ -232,6 +233,16 @@ def parts_natively(rounds: int) -> dict[str, float]:
     return parted(fastest["seconds"], fastest["kernels"])
 
 
+def sources() -> list[str]:
+    r"""The kernels, the program, and the modules of the stand-in whose functions a step calls."""
+    modules = here("watched_step", WIDTHS[0])["modules"]
+    return [
+        "browser_torch/kernels/kernels.wasm.sources",
+        (PROGRAMS / "step.py").relative_to(ROOT).as_posix(),
+        *(Path(one).relative_to(ROOT).as_posix() for one in modules),
+    ]
+
+
 def commit(tree: Path) -> str:
     r"""The commit of a checkout."""
     told = subprocess.run(
@@ -268,25 +279,25 @@ def measure(before: Path | None, rounds: int) -> dict[str, Any]:
         column("ratio", "Now of before", 2),
         column("native", "Now, natively", 1, "ms"),
     ]
-    native = [
+    beside = [
         column("width", "Width of the model"),
         column("pytorch", "PyTorch", 1, "ms"),
         column("here", "The stand-in", 1, "ms"),
         column("ratio", "Of PyTorch", 2),
     ]
-    tables = {
-        name: {"columns": [one for one in columns if one["name"] in rows[0]], "rows": rows}
-        for name, rows in (("page", pages), ("parts", shares))
+    return {
+        "in_the_page": table([one for one in columns if one["name"] in pages[0]], pages),
+        "where_it_goes": table([one for one in columns if one["name"] in shares[0]], shares),
+        "natively": table(beside, natively(rounds)),
     }
-    return {**tables, "native": {"columns": native, "rows": natively(rounds)}}
 
 
 def show(tables: Mapping[str, Any]) -> None:
     r"""The tables as text."""
-    for name, table in tables.items():
-        print(f"\n{name}: {', '.join(one['title'] for one in table['columns'])}")
-        for row in table["rows"]:
-            cells = (row[one["name"]] for one in table["columns"])
+    for name, found in tables.items():
+        print(f"\n{name}: {', '.join(one['title'] for one in found['columns'])}")
+        for row in found["rows"]:
+            cells = (row[one["name"]] for one in found["columns"])
             print("  " + "  ".join(one if isinstance(one, str) else f"{one:.2f}" for one in cells))
 
 
@@ -311,11 +322,13 @@ def main() -> None:
         "browser_step",
         title="A training step in the page, before and now",
         command="python -m benchmarks browser_step --before FOLDER --record",
-        sources=[
-            "browser_torch/kernels/kernels.wasm.sources",
-            "tests/browser_torch/programs/step.py",
-        ],
-        values={"before": commit(before), "now": commit(ROOT), "pyodide": pyodide},
+        sources=sources(),
+        values={
+            "before": commit(before),
+            "now": commit(ROOT),
+            "pyodide": pyodide,
+            "pytorch": version("torch"),
+        },
         tables=tables,
     )
 
