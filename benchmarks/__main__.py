@@ -116,7 +116,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     if "--small" in rest and is_experiment(found[name]):
         shorten_the_text()
-    module = importlib.import_module(f"benchmarks.{name}")
+    try:
+        module = importlib.import_module(f"benchmarks.{name}")
+    except ModuleNotFoundError as error:
+        print(
+            f"{name} needs {error.name}, which isn't installed here; `make .venv/made/test` "
+            "installs what the tests and all benchmarks need",
+            file=sys.stderr,
+        )
+        return 2
     if not is_experiment(found[name]):
         sys.argv = [f"python -m benchmarks {name}", *rest]
         return int(module.main() or 0)

@@ -42,6 +42,17 @@ def test_without_a_name_it_lists_everything_and_imports_none_of_it(
     assert not [one for one in set(sys.modules) - before if one.startswith("benchmarks.")]
 
 
+def test_a_benchmark_says_what_it_needs_that_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
+    monkeypatch.delitem(sys.modules, "benchmarks.editing", raising=False)
+    for name in [one for one in sys.modules if one.startswith(("benchmarks.figures", "tests."))]:
+        monkeypatch.delitem(sys.modules, name)
+    assert program.main(["editing", "--help"]) == 2
+    assert capsys.readouterr().err.startswith("editing needs playwright.sync_api, which isn't")
+
+
 def test_minutes_are_those_of_the_recorded_run_or_about_so_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
