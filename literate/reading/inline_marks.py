@@ -83,7 +83,7 @@ _SHIFTED["superscript"] = _SHIFTED["sup"]
 _STARRED = re.compile(r"(?<![\w*])\*(\w(?:[^*]*\w)?)\*(?![\w*])")
 # A literal, a backtick that is none of two, and a blank line or a mark where another text begins.
 _TICKS = re.compile(
-    r"``(?:[^`]|`(?!`))+``|(?<![`\\])(?P<tick>`)(?!`)"
+    r"``(?:[^`]|`(?!`))+``|(?<!`)(?P<tick>`)(?!`)"
     r"|(?P<begins>\n(?=\s*(?:\n|[-*+] |\d+[.)] |:[a-z]+[^:`\n]*:\s)))"
 )
 # Behind what a literal may begin, in reStructuredText.
@@ -197,7 +197,7 @@ def without_stray(text: str) -> str:
     ticks: list[int] = []
     for match in [*_TICKS.finditer(text), None]:
         if match and match["tick"]:
-            ticks.append(match.start())
+            ticks += _marks(text, match.start(), ticks)
         elif match is None or match["begins"]:
             stray += _unpaired(text, ticks) if len(ticks) % 2 else []
             ticks = []
@@ -205,6 +205,17 @@ def without_stray(text: str) -> str:
     for at in stray:
         letters[at] = _STRAY
     return "".join(letters)
+
+
+def _marks(text: str, at: int, before: Sequence[int]) -> list[int]:
+    r"""
+    The backtick at a place, if it is a mark. A backslash makes it a sign of its own, but not in
+    code, which may end with a backslash.
+    """
+    if not text[:at].endswith("\\"):
+        return [at]
+    is_in_code = len(before) % 2 and _OPENS.search(text[max(before[-1] - 1, 0) : before[-1]])
+    return [at] if is_in_code else []
 
 
 def _unpaired(text: str, ticks: Sequence[int]) -> list[int]:
