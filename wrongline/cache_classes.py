@@ -5,10 +5,10 @@ summary: A cache that the caller makes has a class in the file, beside it, or in
 know: made_caches.py
 ---
 
-nanochat's model takes `kv_cache`, whose class stands in the file that writes texts, not in that of
-the model. Mamba, flash-attn and Megatron take “inference_params”, whose class stands in a library
-that nobody may have installed. What the model reads from it is known all the same: a dictionary
-that it fills, and a place that the caller moves on.
+nanochat's model takes `kv_cache`. Its class is in the file that writes texts, not in that of the
+model. Mamba, flash-attn and Megatron take “inference_params”, whose class is in a library that may
+not be installed. We know what a model reads from it all the same: a dictionary that the model
+fills, and the number of tokens read so far, which the caller raises.
 
 **In:** a model. **Out:** classes of which a [cache can be made](made_caches.py), and the names that
 the model reads from it, if none fits.
@@ -25,17 +25,17 @@ from torch import nn
 
 from wrongline.words import code_of
 
-# What the class of a cache is called, and what it may be made with.
-CACHE_CLASS = r"(Cache|InferenceParams|InferenceContext)$"
+# How the name of such a class ends, and what its file may import for it.
+CACHE_CLASS = r"(Cache|InferenceParams|InferenceContext)\b"
 KNOWN = r"^(torch|math|typing|dataclasses|collections|enum|functools|abc|__future__)(\.|$)"
 
-# The place that the caller moves on after each call.
+# The number of tokens read so far. The caller raises it after each call.
 MOVED = ("seqlen_offset", "sequence_len_offset")
 
-# What such a cache is called as an argument.
+# What the argument for `InferenceParams` is called.
 TOLD = r"^inference_(params|context)$"
 
-# So many files are looked into.
+# No more files are searched: a folder may have thousands, and each is read.
 MOST_FILES = 60
 
 
@@ -70,13 +70,15 @@ def cache_classes(model: nn.Module) -> list[type]:
     r"""
     ## Classes of a cache that the model's file knows
 
-    They are made by who calls the model. If it knows none, those of files beside it.
+    The caller makes a cache of one of them. If that file knows none, those of the files beside it.
     """
+    # The names of the file: its own classes, and those that it imports.
     around = getattr(inspect.unwrap(type(model).forward), "__globals__", {})
     classes = [one for one in around.values() if isinstance(one, type)]
     found = [one for one in classes if re.search(CACHE_CLASS, one.__name__)]
     if found:
         return found
+    # The library of that class may be missing, so the stand-in takes its place.
     if any(re.search(TOLD, name) for name in inspect.signature(model.forward).parameters):
         return [InferenceParams]
     path = around.get("__file__")
@@ -88,7 +90,8 @@ def classes_beside(path: str) -> tuple[type, ...]:
     r"""
     ## Those of the files beside a file
 
-    The class alone is run, with what its file imports from PyTorch and from Python's library.
+    The class alone is run, with what its file imports from PyTorch and from some modules of
+    Python's.
     """
     found = []
     others = [one for one in sorted(Path(path).parent.glob("*.py")) if one != Path(path)]
@@ -96,7 +99,7 @@ def classes_beside(path: str) -> tuple[type, ...]:
         # What can't be read or run has no class for us.
         try:
             text = other.read_text("utf-8")
-            if re.search(r"(?m)^class \w*" + CACHE_CLASS.removesuffix("$") + r"\b", text):
+            if re.search(r"(?m)^class \w*" + CACHE_CLASS, text):
                 found += classes_in(text, str(other))
         except Exception:
             continue
@@ -108,26 +111,28 @@ def classes_in(text: str, path: str) -> list[type]:
     ## Those of a text
     """
     names: dict[str, Any] = {"__name__": Path(path).stem}
-    found = []
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Import):
-            wanted = all(re.search(KNOWN, one.name) for one in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            wanted = not node.level and bool(re.search(KNOWN, node.module or ""))
-        else:
-            wanted = isinstance(node, ast.ClassDef) and bool(re.search(CACHE_CLASS, node.name))
-        if wanted:
-            exec(compile(ast.Module([node], []), path, "exec"), names)
-        if wanted and isinstance(node, ast.ClassDef):
-            found.append(names[node.name])
-    return found
+    wanted = [node for node in ast.parse(text).body if is_wanted(node)]
+    # All at once: `from __future__ import annotations` holds for what is compiled with it.
+    exec(compile(ast.Module(wanted, []), path, "exec"), names)
+    return [names[node.name] for node in wanted if isinstance(node, ast.ClassDef)]
+
+
+def is_wanted(node: ast.stmt) -> bool:
+    r"""
+    ### Is it a class of a cache, or an import that does nothing else?
+    """
+    if isinstance(node, ast.Import):
+        return all(re.search(KNOWN, one.name) for one in node.names)
+    if isinstance(node, ast.ImportFrom):
+        return not node.level and bool(re.search(KNOWN, node.module or ""))
+    return isinstance(node, ast.ClassDef) and bool(re.search(CACHE_CLASS, node.name))
 
 
 def moved(cache: Any) -> dict[str, int]:
     r"""
-    ## The place that a caller moves on
+    ## The number of tokens read so far
 
-    Empty, if the cache has none.
+    By its name; empty, if the caller doesn't count in this cache.
     """
     known = getattr(cache, "__dict__", {})
     return {name: known[name] for name in MOVED if type(known.get(name)) is int}
@@ -135,7 +140,7 @@ def moved(cache: Any) -> dict[str, int]:
 
 def move(cache: Any, before: dict[str, int], tokens: int) -> None:
     r"""
-    ## Move it on
+    ## Raise that number
 
     Unless the model has done so.
     """
@@ -148,18 +153,20 @@ def read_from_cache(model: nn.Module, name: str) -> list[str]:
     r"""
     ## What a model reads from a cache
 
-    As “kv_cache.get_pos()”: it isn't a dictionary or a list then.
+    As “kv_cache.get_pos()”. What a dictionary, a list, a tuple or a tensor has as well says nothing
+    about the class, and is left out.
     """
     text, _ = code_of(type(model).forward)
-    ours = {*dir(dict), *dir(list), *dir(tuple), "shape", "size"}
-    return [one for one in dict.fromkeys(re.findall(rf"\b{name}\.(\w+)", text)) if one not in ours]
+    usual = {*dir(dict), *dir(list), *dir(tuple), "shape", "size"}
+    found = re.findall(rf"\b{name}\.(\w+)", text)
+    return [one for one in dict.fromkeys(found) if one not in usual]
 
 
 def how_to_read(model: nn.Module, names: list[str]) -> str:
     r"""
     ## How to hand such a cache over
 
-    An empty sentence, if the model reads nothing from it.
+    Of the first of these arguments from which the model reads something. Empty, if there is none.
     """
     for name in names:
         read = read_from_cache(model, name)
@@ -176,12 +183,12 @@ def example(rows: int = 3, length: int = 7) -> tuple[int, dict[str, int]]:
     r"""
     ## Example
 
-    The caller moves the place on after each call.
+    A call has read seven tokens, and the caller counts them.
 
     ### Exercises
 
     ??? question "Why is the file that writes texts not imported?"
-        It may load a model when it is imported. The class alone does nothing.
+        It may load a model when it is imported. To define one class loads nothing.
     """
     cache = InferenceParams(rows, length)
     before = moved(cache)

@@ -91,6 +91,7 @@ class Model(nn.Module):
         return self.head(sums.sum(2))
 """
 ENGINE = """
+from __future__ import annotations
 import torch
 import a_library_that_is_not_there
 from elsewhere import PRECISION
@@ -101,7 +102,7 @@ class KVCache:
     def __init__(self, batch_size, num_heads, seq_len, head_dim, num_layers, device, dtype):
         self.sum = torch.zeros(batch_size, 1, num_heads, head_dim, device=device, dtype=dtype)
 
-    def add(self, keys):
+    def add(self, keys: ANameOfThatLibrary):
         sums = self.sum + keys.cumsum(1)
         self.sum = sums[:, -1:]SHAPE
         return sums
