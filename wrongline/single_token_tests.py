@@ -1,15 +1,18 @@
 r"""
 ---
 title: Tests of a Model That Reads Single Tokens
-summary: A new text sees nothing of an older one, sees its own past, and its tokens have positions.
+summary: A new text must see nothing of an older one, and its own past, and have positions.
 know: single_tokens.py
 ---
 
 If a model [reads single tokens only](single_tokens.py), there is no whole text to compare its cache
-with. Three things must hold all the same. A text that begins anew sees nothing of the one before,
-though its keys are still in the cache: a mask that lets all of the cache be seen shows so. What was
-read earlier matters. And if the model has a table with a row for each position, it doesn't read the
-same row for each token.
+with. Three things must hold all the same:
+
+* A text that begins anew sees nothing of the text before, though that one's keys are still in the
+  cache. A mask that shows the whole cache is found by this.
+* Tokens that were read earlier in a text change the logits of later ones.
+* If the model has a table with a row for each position, it doesn't read the same row for all
+  tokens.
 
 **In:** [what is tested](whole.py#Whole). **Out:** a sentence that says what is wrong, or why the
 rest wasn't tried.
@@ -23,11 +26,11 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from wrongline.calling import has_room, set_up
+from wrongline.calling import set_up
 from wrongline.in_place import borrowed
 from wrongline.model_tests import other_tokens
 from wrongline.read_parts import empty
-from wrongline.single_tokens import one_by_one
+from wrongline.single_tokens import one_by_one, read_on
 from wrongline.verdicts import NotTried
 from wrongline.whole import Whole
 
@@ -60,6 +63,7 @@ class Rows(TorchFunctionMode):
         self, function: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
         result = function(*args, **(kwargs or {}))
+        # The arguments beside a table are the place that is read: a slice, or numbers of rows.
         for number, one in enumerate(args):
             name = self.names.get(id(one))
             if name and isinstance(result, Tensor):
@@ -71,6 +75,8 @@ class Rows(TorchFunctionMode):
 def tables_of(model: nn.Module, length: int) -> Iterator[tuple[str, Tensor]]:
     r"""
     ## Tables with a row for each position
+
+    Its sines may be a buffer, a parameter or a plain attribute.
     """
     for path, part in model.named_modules():
         for name, one in [*vars(part).items(), *part._buffers.items(), *part._parameters.items()]:
@@ -84,14 +90,15 @@ def one_row_for_all(model: nn.Module, tokens: Tensor) -> str:
     r"""
     ## Is the same row of a table read for each token?
 
-    The name of the table. What is read whole, or in several places, isn't told.
+    The name of that table. A table that is read as a whole, or at several places, isn't named.
     """
     with borrowed(model):
         tables = dict(tables_of(model, tokens.shape[1]))
         with Rows(tables) as rows:
-            one_by_one(model, tokens, False)
+            read_on(model, tokens)
     for name, read in rows.read.items():
         is_row = all(shape[0] == 1 for _, _, shape in read)
+        # A single read has nothing to be compared with.
         if is_row and len(read) > 1 and all(one[:2] == read[0][:2] for one in read):
             return name
     return ""
@@ -102,11 +109,11 @@ def after_another_text(model: nn.Module, tokens: Tensor) -> Tensor:
     ## The logits of a text that begins after another one
     """
     with borrowed(model):
-        one_by_one(model, other_tokens(tokens), False)
-        if has_room(model):
-            set_up(model, *tokens.shape)
+        read_on(model, other_tokens(tokens))
+        # Methods for a new text are called between two texts, if the model has any.
+        set_up(model, *tokens.shape)
         empty(model)
-        return one_by_one(model, tokens, False)
+        return read_on(model, tokens)
 
 
 def reads_single_tokens_well(whole: Whole) -> str:
@@ -146,7 +153,8 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[s
     ### Exercises
 
     ??? question "A cache has 32 places, and a text of 5 tokens sees them all. What is said?"
-        The 27 others are zeros at first, or the keys of an older text: its logits are others then.
+        That the logits at position 0 differ after another text. The first token sees the keys that
+        the older text has left in places 1 to 4, and zeros in a fresh cache.
     """
 
     class Sums(nn.Embedding):

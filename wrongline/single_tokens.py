@@ -1,18 +1,21 @@
 r"""
 ---
 title: Models That Read Single Tokens
-summary: A model that refuses a text is given one token after the other, if it says so itself.
+summary: A model that refuses a whole text, in its own words, is given one token after the other.
 know: calling.py
 ---
 
-Some models only write: a call takes one token of each text and the position where it stands, and
-the keys of those before are kept in the module. With a whole text there is an assertion, in the
-model's own words. Then its logits for a text are those of successive calls.
+Some models can only write. A call takes one token of each text, `[batch_size, 1]`, and its
+position; the module keeps the keys of the tokens before. Given a whole text, such a model stops
+with an `assert` or a `raise` of its own. So we call it once for each token of the text, and put the
+logits together. Any other error, such as that of a mask that doesn't fit the text, is no refusal,
+and is told as it is.
 
-An error of any other kind is no such refusal. A mask that doesn't fit a text fails as well, and is
-told as it is.
+Other models have no axis for the sequence at all: tokens are one number for each text, and what a
+call returns beside the logits goes into the next call. [These models are
+recognised](single_tokens.py#reads_single_tokens), and their author is asked for a `predict`.
 
-**In:** a model and tokens. **Out:** the logits, or None if it reads whole texts.
+**In:** a model and tokens. **Out:** whether it reads single tokens, and its logits for a text.
 """
 
 import re
@@ -53,7 +56,7 @@ def refuses(error: BaseException) -> bool:
     r"""
     ## Does the model refuse a text itself?
 
-    By `assert` or by `raise`, in a line of its own.
+    By `assert` or by `raise`, in a line of its own code: the last line of the traceback.
     """
     lines = traceback.extract_tb(error.__traceback__)
     return (
@@ -77,6 +80,7 @@ def refuses_texts(model: nn.Module, tokens: Tensor) -> bool:
             return False
     else:
         return False
+    # It may have refused for another reason, and then refuses two single tokens, too.
     try:
         with torch.no_grad():
             one_by_one(model, tokens[:, :2])
@@ -85,25 +89,32 @@ def refuses_texts(model: nn.Module, tokens: Tensor) -> bool:
     return True
 
 
-def one_by_one(model: nn.Module, tokens: Tensor, is_new: bool = True) -> Tensor:
+def one_by_one(model: nn.Module, tokens: Tensor) -> Tensor:
     r"""
     ## Read a text token by token
 
-    With the cache as it is before; afterwards, it is that again if the text `is_new`.
+    Afterwards the cache is what it was before.
     """
-    if is_new:
-        with borrowed(model):
-            return one_by_one(model, tokens, False)
+    with borrowed(model):
+        return read_on(model, tokens)
+
+
+def read_on(model: nn.Module, tokens: Tensor) -> Tensor:
+    r"""
+    ### Read it, and leave it in the cache
+    """
     name = place_of_a_token(model)
     found = []
-    # A cache is written in place, and gradients need what was there. (The browser's torch has no
-    # such hooks, and asks for no gradient here.)
+    # The next call writes into the cache in place, and the backward pass needs what was there
+    # before: so autograd keeps copies. (In the browser, torch has no such hooks, and no gradient
+    # is needed.)
     graph = getattr(torch.autograd, "graph", None)
     keeps = graph.saved_tensors_hooks(Tensor.clone, lambda kept: kept) if graph else nullcontext()
     with keeps:
         for position, column in enumerate(tokens.split(1, dim=1)):
             given = beside(model, column) | {name: position}
             logits = find_logits(called_with(model, column.contiguous(), **given))
+            # Some leave out the axis of the sequence, since it has a length of 1.
             found.append(logits.unsqueeze(1) if logits.dim() == 2 else logits)
     together = torch.cat(found, dim=1)
     if together.dim() != 3 or together.shape[:2] != tokens.shape:
@@ -113,16 +124,18 @@ def one_by_one(model: nn.Module, tokens: Tensor, is_new: bool = True) -> Tensor:
 
 def two_calls(model: nn.Module, columns: list[Tensor]) -> list[Tensor]:
     r"""
-    ## Give it a token of each text, and another one
+    ## Give it a token of each text, and then another one
 
-    What comes back beside the logits goes into the next call.
+    Each of the `columns` has one number for each text. What a call returns beside the logits goes
+    into the next call, into the arguments that are None by default, in their order.
     """
     optional = [name for name, one in arguments_of(model).items() if one.default is None]
     found = []
     held: dict[str, Any] = {}
     for position, column in enumerate(columns):
         given = beside(model, column)
-        # Switches are true, and a whole number is where the text begins.
+        # A whole number among them is the position where the text begins. (A switch is True, which
+        # `isinstance` would take for a whole number.)
         begins = {name: position for name, one in given.items() if type(one) is int}
         result = called_with(model, column, **{**given, **begins, **held})
         if isinstance(result, tuple | list):
@@ -135,14 +148,17 @@ def two_calls(model: nn.Module, columns: list[Tensor]) -> list[Tensor]:
 
 def reads_single_tokens(model: nn.Module, tokens: Tensor, logits: Tensor | None = None) -> bool:
     r"""
-    ## Does a call read one token of each text?
+    ## Does a call take tokens without an axis for the sequence?
 
-    It says something about each of them alone, and the next call remembers. `logits` are those of
-    a call with whole texts: if they are the same, it reads these as well.
+    If another first token of one text changes the logits of that text in both calls, and of no
+    other text, a call reads each token by itself and the next call remembers it. `logits` are those
+    of a call with whole texts. If the second call gives the same as they have at position 1, the
+    model reads whole texts as well, and the answer is no.
     """
     if tokens.dim() != 2 or tokens.is_floating_point() or tokens.shape[1] < 2:
         return False
-    # Two texts at least. In the second reading, the first token of the first is another one.
+    # At least two texts. They are read twice, the second time with another first token of the
+    # first text.
     texts = torch.cat([tokens, tokens.roll(1, dims=1)])
     others = texts[texts != texts[0, 0]]
     if not len(others):
@@ -159,7 +175,7 @@ def reads_single_tokens(model: nn.Module, tokens: Tensor, logits: Tensor | None 
     for one, other in zip(*found, strict=True):
         if not all(isinstance(x, Tensor) and x.dim() == 2 for x in (one, other)):
             return False
-        # The first text gets other logits, and no other one does.
+        # Only the first text has other logits.
         same = torch.isclose(one, other, 1e-3, 1e-5).all(-1).tolist()
         if one.shape != other.shape or same != [False] + [True] * (len(texts) - 1):
             return False
@@ -171,15 +187,15 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[b
     r"""
     ## Example
 
-    A table that is asked for one token at a time, and refuses more.
+    A table that takes one token at a time, and refuses more.
 
     ### Exercises
 
-    ??? question "A model fails with two tokens, since its mask has the wrong shape. Is it refused?"
+    ??? question "A model fails with two tokens, its mask has a wrong shape. Is that a refusal?"
         No: that error comes from PyTorch, and is told as it is.
 
     ??? question "What can't be found in a model that reads single tokens only?"
-        That its positions are off: there is no whole text to compare with.
+        That all its positions are off by one: there is no whole text to compare with.
     """
 
     class Single(nn.Embedding):
