@@ -495,6 +495,16 @@ def test_one_text_or_a_list_is_told_with_a_call_that_works(kind: type, begins: s
     assert found == {}
 
 
+class OneNumberForEach(Small):
+    def forward(self, tokens: Tensor) -> Any:
+        return [one.mean() for one in super().forward(tokens)]
+
+
+def test_a_list_of_numbers_without_axes_is_no_list_of_logits() -> None:
+    said = find_in_language_model(OneNumberForEach(), texts())["runs"]
+    assert said.startswith("the logits are [], not [3, 10, n_vocab]")
+
+
 # One token in a call
 
 
