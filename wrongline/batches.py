@@ -5,8 +5,8 @@ summary: A model that reads its tokens out of a dictionary is given one, with th
 know: words.py
 ---
 
-Some models are called with a whole batch, as a training loop has it: `forward(self, batch)` reads
-`batch["input_ids"]`, and perhaps targets and a mask. Which keys it reads stands in its code.
+Some models are called with a whole batch, as a training loop has it. `forward(self, batch)` reads
+`batch["input_ids"]`, and perhaps targets and a mask. Its code says which keys it reads.
 
 **In:** the class of a model. **Out:** the dictionary that it is given, or the tokens themselves.
 """
@@ -21,9 +21,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-# Keys of the tokens, of targets, and of a mask that hides nothing.
+# What tokens, targets and masks are called, as keys of a batch. Targets are called so as arguments,
+# too.
 TOKENS = r"^(input_ids|tokens|token_ids|idx|ids|x|inputs?|input_tokens|src|text)$"
-TARGET_KEYS = r"target|label|^y$"
+TARGETS = r"target|label|^y$"
 MASK = r"mask$"
 
 
@@ -32,8 +33,11 @@ def keys_read(kind: Any) -> tuple[str, ...]:
     r"""
     ## Keys that `forward` reads from its first argument
 
-    None, if the first argument is no dictionary.
+    Empty, if it reads none, or if nobody can read its code. A key must be written out, as in
+    `batch["input_ids"]`.
     """
+    # What `exec` has made has no source. The lines of a method are indented, and Python reads none
+    # that are, so they are moved to the left.
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind.forward)))
     except (OSError, TypeError, SyntaxError):
@@ -41,6 +45,7 @@ def keys_read(kind: Any) -> tuple[str, ...]:
     function = tree.body[0]
     if not isinstance(function, ast.FunctionDef) or len(function.args.args) < 2:
         return ()
+    # The argument after `self`.
     name = function.args.args[1].arg
     return tuple(
         node.slice.value
@@ -57,17 +62,21 @@ def as_batch(model: nn.Module, tokens: Tensor) -> Any:
     r"""
     ## What a model is given for its tokens
 
-    A dictionary, if it reads one key for tokens, and others that are known.
+    A dictionary, if it reads exactly one key for tokens and knows no key but those above. Else the
+    tokens themselves.
     """
     kind: Any = type(model)
+    # Each key once, however often it is read.
     keys = [*dict.fromkeys(keys_read(kind))]
     if len([one for one in keys if re.search(TOKENS, one)]) != 1:
         return tokens
     batch = {}
     for key in keys:
+        # A mask that hides nothing: 1 for each token.
         if re.search(MASK, key):
             batch[key] = torch.ones_like(tokens)
-        elif re.search(f"{TOKENS}|{TARGET_KEYS}", key):
+        # The tokens are their own targets, since nothing is trained.
+        elif re.search(f"{TOKENS}|{TARGETS}", key):
             batch[key] = tokens
         else:
             return tokens
@@ -83,7 +92,8 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> Any:
     ### Exercises
 
     ??? question "It also reads “batch['speaker']”. What is it given?"
-        Its tokens, and the error is told: nobody knows what a speaker is.
+        No dictionary, but the tokens as they are, since nobody knows what a speaker is. The call
+        fails, and its error is told, with the line of the model.
     """
 
     class Batched(nn.Embedding):

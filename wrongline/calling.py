@@ -22,14 +22,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wrongline.batches import as_batch
+from wrongline.batches import TARGETS, as_batch
 from wrongline.in_place import borrowed
 from wrongline.sizes import NAMES, is_off
 from wrongline.verdicts import SaidError
 from wrongline.words import SEES_ALL, words_of
 
-# What published code calls targets, a switch for the mask, and the place where a text begins.
-TARGETS = r"target|label|^y$"
+# What published code calls a switch for the mask, the place where a text begins, and the text of a
+# decoder that has an encoder.
 SWITCH = (
     r"^(is_|use_|apply_)?(causal|causal_mask|causal_attention|autoregressive|unidirectional)$"
     r"|^is_decoder$"
@@ -87,7 +87,8 @@ def switches(model: nn.Module) -> dict[str, Any]:
     """
     given = arguments_of(model).items()
     found = {name: True for name, one in given if is_off(one) and re.search(SWITCH, name)}
-    found |= {n: False for n, one in given if one.default is True and re.search(SEES_ALL, n)}
+    on = [name for name, one in given if one.default is True and re.search(SEES_ALL, name)]
+    found |= dict.fromkeys(on, False)
     kind: Any = type(model)
     return found | words_of(kind)
 

@@ -27,7 +27,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wrongline.calling import BEGINNING, TARGETS, shaped
+from wrongline.batches import TARGETS
+from wrongline.calling import BEGINNING, shaped
 from wrongline.in_place import borrowed
 from wrongline.model_tests import MODEL_TESTS
 from wrongline.places import place_of

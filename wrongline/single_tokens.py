@@ -26,9 +26,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from wrongline.batches import TARGETS
 from wrongline.calling import (
     BEGINNING,
-    TARGETS,
     arguments_of,
     beside,
     called_with,

@@ -26,7 +26,8 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from wrongline.calling import TARGETS, arguments_of, beside, called_with, said_length
+from wrongline.batches import TARGETS
+from wrongline.calling import arguments_of, beside, called_with, said_length
 from wrongline.properties import never_used, one_number
 from wrongline.verdicts import NotTried, SaidError, Unusual, told
 from wrongline.whole import Whole
@@ -138,7 +139,7 @@ def unused_in(module: nn.Module, number: Tensor, again: Callable[[], Tensor]) ->
         # An expert that nobody has chosen counts as used, if another one is.
         elif "expert" in name:
             used.add(without_number(name))
-    return {name: n for name, n in unused.items() if without_number(name) not in used}
+    return {name: axes for name, axes in unused.items() if without_number(name) not in used}
 
 
 def asked(whole: Whole, model: nn.Module, text: Tensor) -> tuple[dict[str, int], dict[str, int]]:
@@ -160,7 +161,8 @@ def asked(whole: Whole, model: nn.Module, text: Tensor) -> tuple[dict[str, int],
     named = dict(model.named_parameters())
     # One of a list may be an expert by another name, so its neighbours speak for it.
     called = {without_number(name) for name, one in named.items() if id(one) in touched.seen}
-    return unused, {name: n for name, n in unused.items() if without_number(name) not in called}
+    never = {name: axes for name, axes in unused.items() if without_number(name) not in called}
+    return unused, never
 
 
 def used_elsewhere(whole: Whole, model: nn.Module) -> set[int]:
