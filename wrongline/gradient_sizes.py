@@ -5,13 +5,20 @@ summary: A step is made with large gradients, with small ones, and with nearly n
 know: step_tests.py
 ---
 
-Gradients that are added up and then clipped have the right length where they are large. So one
-[step](step_tests.py) tells little: it is made at weights where gradients are large, and at others
-where they are small. If either of the two sizes isn't the plain one, a third step is made whose
-gradients are a thousandth as long. None is clipped there.
+A training adds up the gradients of four parts, and clips the sum to length 1. Where the right
+gradient has length 20, the sum has 80, and the optimizer uses 1, as it would without the mistake.
+Where the right gradient has length 0.2, the sum has 0.8 and isn't clipped: the mistake shows.
+
+So the [step](step_tests.py) is made twice: at weights with large gradients, and at weights with
+small ones. If the length is wrong in one of the two, a third step follows, with gradients a
+thousandth as long. No usual clipping touches those.
 
 **In:** [what is tested](whole.py#Whole). **Out:** a sentence that says what is wrong, or nothing.
 """
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,12 +27,12 @@ from wrongline.in_place import borrowed
 from wrongline.step_tests import name_step, plain, ratio, together, usual
 from wrongline.steps import steps_of
 from wrongline.verdicts import NotTried, Unusual
-from wrongline.whole import Whole, quiet
+from wrongline.whole import Whole, cross_entropy, quiet
 
-# How the mildest finding is told.
+# Clipping is no mistake, and is told as unusual.
 CLIPPED = "gradients are clipped"
 
-# How many times shorter the gradients of the third step are.
+# How many times shorter the gradients of the third step are. No training clips at so little.
 FAINT = 1000
 
 
@@ -33,7 +40,8 @@ def is_wrong(said: str | float) -> bool:
     r"""
     ## Is it a mistake?
 
-    A number is none, and nor is what can be meant.
+    A number isn't one: it says how many times the plain gradient was used. Nor is what can be
+    meant, or wasn't tried.
     """
     return isinstance(said, str) and not isinstance(said, Unusual | NotTried)
 
@@ -41,6 +49,8 @@ def is_wrong(said: str | float) -> bool:
 def of_another_size(times: float) -> str:
     r"""
     ## A gradient of the right direction, and of another size
+
+    Empty, if it has the right size, up to a hundredth.
     """
     if 0.99 <= times <= 1.01:
         return ""
@@ -52,15 +62,16 @@ def faint_step(whole: Whole, model: nn.Module) -> str | None:
     r"""
     ## A step with a gradient that is as good as nothing
 
-    What is clipped to a length is shorter, and isn't clipped any more: so its size is seen. What is
-    scaled to a length is as long as before. Each gradient is made smaller where it arrives; None,
-    if it arrives elsewhere.
+    It is made only if the length was wrong before. A gradient that was clipped is too short for
+    that now, so its true size is seen. One that is always scaled to the same length keeps it. Each
+    gradient is made smaller by a hook when autograd hands it to its weight. None, if they arrive
+    elsewhere, as at the weights of a copy.
     """
     vector = plain(whole, model)
-    names = [*vector]
     with steps_of(whole, model) as steps:
         steps.step()
     names = [name for name in vector if name in steps.used]
+    # The length that the optimizer uses now. The factor makes a right gradient a thousandth of it.
     before = together(steps.used, names).norm()
     expected = together(vector, names)
     factor = (before / expected.norm() / FAINT).item()
@@ -70,6 +81,7 @@ def faint_step(whole: Whole, model: nn.Module) -> str | None:
         arrived.append(None)
         return gradient * factor
 
+    # The same step again, with the hooks.
     with steps_of(whole, model) as steps:
         for weight in model.parameters():
             if weight.requires_grad:
@@ -80,6 +92,7 @@ def faint_step(whole: Whole, model: nn.Module) -> str | None:
     found = together(steps.used, names)
     if abs(found.norm() - before) < 0.01 * before:
         return Unusual(f"gradients are scaled to the length {before:.3g}, whatever theirs is")
+    # None, if it has another direction now: then it says nothing about the size.
     times = ratio(found, factor * expected)
     if times is None:
         return None
@@ -90,7 +103,7 @@ def learn_by_heart(whole: Whole, model: nn.Module, n_steps: int = 60) -> None:
     r"""
     ## Some steps of a usual training
 
-    They bring the loss of one batch down.
+    On one batch, whose loss falls, and with it the length of the gradient.
     """
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.Adam(weights, 3e-3)
@@ -105,38 +118,39 @@ def same_step(whole: Whole) -> str:
     r"""
     ## With large gradients, and with small ones
 
-    Clipping hides a wrong size, and shows only where gradients are large. So the step is made
-    twice.
+    Clipping hides a wrong size where gradients are large, and is itself seen only there. So the
+    step is made twice.
     """
-    # Weights are doubled until no usual clipping would leave their gradients as they are.
+    # Large gradients: weights are doubled until the length is above 20, which any usual clipping
+    # would cut, but six times at most.
     with whole.rough(training=True) as rough:
         for _ in range(6):
             gradients = plain(whole, rough)
             if together(gradients, gradients).norm() > 20:
                 break
-            # Twice the weights. In place, since the step below
-            # is made with this model.
+            # In place, since the step below is made with this model.
             for weight in rough.parameters():
                 weight.data *= 2
 
-        # A wrong place of the clipping shows here.
+        # Gradients that are clipped after the optimizer has used them are found here.
         large = name_step(whole, rough)
     if isinstance(large, NotTried):
         return large
     if is_wrong(large):
         return str(large)
 
-    # A model that knows the batch has small ones. No clipping touches those.
+    # Small gradients: those of a model that was trained on the batch.
     model = getattr(whole.model, "_orig_mod", whole.model)
     with borrowed(model):
         learned = quiet(model)
         learn_by_heart(whole, learned)
-        # A wrong size of the gradient shows here.
+        # Gradients that are added up, or divided once too often, are found here.
         small = name_step(whole, learned)
-        # Where clipping can't hide it.
+        # If one of the two lengths is wrong, the third step tells whether that is clipping.
         sizes = [one for one in (small, large) if isinstance(one, float)]
         is_other = len(sizes) == 2 and any(abs(one - 1) > 0.01 for one in sizes)
         faint = faint_step(whole, learned) if is_other else None
+    # A mistake comes first, and then what is unusual or wasn't tried.
     if is_wrong(small):
         return str(small)
     if isinstance(large, str):
@@ -146,7 +160,8 @@ def same_step(whole: Whole) -> str:
 
     if faint is not None:
         return faint
-    # The same factor below one at both places is no clipping.
+    # What is left if the third step could not be made. Clipping would cut the large gradient more,
+    # so the same factor below 1 for both is no clipping.
     if large < 0.99 and abs(large - small) < 0.01 * small:
         return of_another_size(small)
     most = max(large, small)
@@ -155,11 +170,11 @@ def same_step(whole: Whole) -> str:
     return Unusual(f"{CLIPPED}, here to {large:.3g} of them") if large < 0.99 else ""
 
 
-def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[str, str | None]:
+def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[str, str]:
     r"""
     ## Example
 
-    A usual step, and its faint gradients.
+    A usual step, and one that adds up four parts and clips the sum at 1.
 
     ### Exercises
 
@@ -167,6 +182,19 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[s
         They are scaled to length 1; or they are added up in four parts, which makes 1.2 of 0.3, and
         clipped at 1. With a gradient of 0.001 the first uses 1, and the second 0.004.
     """
+
+    def adds_and_clips(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+        def step(inputs: Tensor, targets: Tensor) -> None:
+            optimizer.zero_grad()
+            # Four parts whose losses nobody divides by four.
+            (4 * cross_entropy(model(inputs), targets)).backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+
+        return step
+
     text = torch.randint(n_vocab, (batch_size, seq_len + 1))
     whole = Whole(nn.Embedding(n_vocab, n_vocab), text[:, :-1], text[:, 1:])
-    return same_step(whole), faint_step(whole, whole.model)
+    return same_step(whole), same_step(replace(whole, make_step=adds_and_clips))
