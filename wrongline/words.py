@@ -1,14 +1,14 @@
 r"""
 ---
 title: Switches That Are Words
-summary: Some models are causal only if a word says so, and their code says which word that is.
+summary: Some models are causal only if an argument is a certain word, which their code tells.
 know: sizes.py
 ---
 
-PyTorch's kernel has a switch, `is_causal=True`. Others have a word: `mode="causal"`, or a type of
-attention that is “bidirectional” unless somebody says something else. Without the word there
-is no mask, and that is no mistake. Which word it is stands in the code that compares it, as in
-`if mode == "causal"`.
+PyTorch's kernel has a switch, `is_causal=True`. Other code has a word: `mode="causal"`, or a type
+of attention that is “bidirectional” by default. Without the word there is no mask, and that is no
+mistake. So the word must be found before the model is tested. The code that compares it has it, as
+in `if mode == "causal"`.
 
 **In:** the name of an argument, and the code that reads it. **Out:** the word that makes a model
 causal, or None.
@@ -27,30 +27,32 @@ from torch import nn
 
 from wrongline.sizes import NOTHING
 
-# Words for what sees only what comes before, and how the contrary is made of them.
+# Words for attention to earlier tokens only, and what turns such a word into its opposite.
 CAUSAL = (
     r"(?i)causal|auto[-_ ]?regress|uni[-_ ]?direction|left[-_ ]?to[-_ ]?right|look[-_ ]?ahead"
     r"|^(decoder|decoder[-_ ]only|ar|lm|clm|tril|triangular|past|l2r|ltr)$"
 )
-CONTRARY = r"(?i)non|not|no[-_ ]|acausal"
+CONTRARY = r"(?i)non|not|no[-_ ]|anti[-_ ]?causal|acausal"
 
-# Kinds of attention that may be causal already. Such a word stays.
+# Kinds of attention, and of kernels, that may be causal already. If the default is such a word, it
+# isn't changed.
 OF_ITS_OWN = r"(?i)local|slid|window|chunk|sparse|linear|flash|sdpa|eager|strided|dilated"
 
-# A switch that is on where everything is seen.
+# A switch that must be off for a model to be causal.
 SEES_ALL = r"^(is_|use_)?(bidirectional|non_?causal|full_attention)$"
 
-# What such an argument is called.
+# What an argument for such a word may be called.
 LIKELY = r"(?i)mode$|mask|attn|attention|direction|causal"
 
-
-# How often a name is given to another one on its way.
+# How many steps a value is followed from one name to the next.
 FAR = 3
 
 
 def is_causal_word(word: Any) -> bool:
     r"""
     ## Does a word say that only the past is seen?
+
+    A member of an `Enum` says it by its name.
     """
     said = word.name if isinstance(word, Enum) else word
     if not isinstance(said, str):
@@ -83,15 +85,16 @@ def sides_of(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     r"""
     ## Names, and what each is compared with
 
-    By `==`, by `in`, by `match`, as a key of a dictionary, or by `Literal["causal", "full"]`.
+    By `==`, by `in`, by `startswith`, by `match`, as a key of a dictionary, or by
+    `Literal["causal", "full"]`.
     """
-    # A dictionary may have a name of its own.
+    # A dictionary may be given a name first, and looked up by it.
     tables = {
         name_of(one.targets[0]): one.value
         for one in ast.walk(tree)
         if isinstance(one, ast.Assign) and isinstance(one.value, ast.Dict)
     }
-    # Whatever stands beside a name: one word, or a few of them.
+    # The other side is any expression. Words in it are found later.
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
@@ -116,9 +119,10 @@ def signatures(tree: ast.AST) -> dict[str, list[str]]:
     r"""
     ## The arguments of classes, functions and layers
 
-    A layer is called by the attribute that it was put into, as `self.attention`.
+    So an argument without a name, as in `Attention(mode)`, is known by its place. A layer is called
+    by the attribute that holds it, as in `self.attention(x, mode)`.
     """
-    # What makes a layer, and what calls one.
+    # `Attention(...)` calls `__init__`, and `self.attention(...)` calls `forward`.
     found: dict[str, list[str]] = {}
     calls: dict[str, list[str]] = {}
     for node in ast.walk(tree):
@@ -129,7 +133,7 @@ def signatures(tree: ast.AST) -> dict[str, list[str]]:
                 if isinstance(one, ast.FunctionDef) and one.name in ("__init__", "forward"):
                     kind = found if one.name == "__init__" else calls
                     kind[node.name] = [arg.arg for arg in one.args.args[1:]]
-    # Which class stands behind an attribute.
+    # In `self.attention = Attention(...)`, the attribute has the arguments of that `forward`.
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             made = name_of(node.value.func)
@@ -160,7 +164,7 @@ def renamed(text: str) -> tuple[tuple[str, str], ...]:
 
 def names_for(name: str, text: str) -> set[str]:
     r"""
-    ## What a name is called where it goes
+    ## A name, and all names that its value is given to
     """
     found = {name}
     # A method gives it to a layer, and that to a function.
@@ -174,7 +178,8 @@ def comparisons(text: str) -> tuple[tuple[str, str, str], ...]:
     r"""
     ## All words that a text compares with a name
 
-    For each the name, the word, and the class that it is a member of, if it is no text.
+    For each the name, the word, and the class of which it is a member, as `Kind` in `Kind.CAUSAL`.
+    A word that is a string has an empty one.
     """
     found = []
     for name, other in sides_of(ast.parse(text)):
@@ -192,8 +197,9 @@ def causal_word(name: str, default: Any, text: str, around: Mapping[str, Any]) -
     ## The word that makes it causal
 
     For an argument and its `default`; `around` has the classes of the text. None, if there is no
-    such word, or if the default is one.
+    such word, or if the default is one, or is neither a word nor missing.
     """
+    # A number is no switch of this kind.
     if not (default is NOTHING or default is None or isinstance(default, str | Enum)):
         return None
     if is_causal_word(default) or re.search(OF_ITS_OWN, str(default)):
@@ -206,7 +212,7 @@ def causal_word(name: str, default: Any, text: str, around: Mapping[str, Any]) -
     for one, word, kind in known:
         if one not in names:
             continue
-        # What is a member of a class by default is no text.
+        # If the default is a member of a class, a string would be wrong.
         if not kind:
             if isinstance(default, Enum) and not isinstance(default, str):
                 continue
@@ -232,7 +238,7 @@ def with_layers(text: str, around: Mapping[str, Any]) -> str:
     r"""
     ### With the files of the layers that it imports
 
-    `around` are the names of the text. A word may be compared there.
+    `around` has the names of the text. The model may pass the word on to a layer that compares it.
     """
     layers = [
         one for one in around.values() if isinstance(one, type) and issubclass(one, nn.Module)
@@ -249,17 +255,18 @@ def with_layers(text: str, around: Mapping[str, Any]) -> str:
 @lru_cache(maxsize=64)
 def words_of(kind: Any) -> dict[str, Any]:
     r"""
-    ## Words that `forward` of a class wants, to be causal
+    ## Words that make `forward` of a class causal
 
     By the names of its arguments.
     """
+    # After `self` and the tokens.
     forward = kind.forward
     try:
         taken = [*inspect.signature(forward).parameters.items()][2:]
     except (TypeError, ValueError):
         return {}
     text, around = code_of(forward)
-    # `"causal" in kwargs` asks for a key, and no argument is called `kwargs`.
+    # `"causal" in kwargs` looks like a comparison, and `kwargs` is no argument that takes a word.
     found = {
         name: causal_word(name, one.default, text, around)
         for name, one in taken
@@ -272,7 +279,8 @@ def unread_words(kind: type) -> list[str]:
     r"""
     ## Arguments of `forward` that may be such a switch
 
-    They are words by default, and no code that is seen compares them with anything.
+    Each is a word by default, has a name as such switches have it, and no word is known that makes
+    it causal.
     """
     known = words_of(kind)
     try:
@@ -289,11 +297,12 @@ def unread_words(kind: type) -> list[str]:
 
 def attributes_of(model: nn.Module) -> Iterator[tuple[Any, str, Any]]:
     r"""
-    ## Attributes that make it causal by another word
+    ## Attributes that would make a model causal
 
-    The object that has it, its name, and the word.
+    For each the module that has it, its name, and the word.
     """
     for part in model.modules():
+        # PyTorch's own layers have no such words.
         if type(part).__module__.partition(".")[0] == "torch":
             continue
         text, around = code_of(type(part).forward)
@@ -308,12 +317,17 @@ def example() -> list[Any]:
     r"""
     ## Example
 
-    Three arguments of a text, of which the first has such a word.
+    Three names in a line of code, of which only the first is compared with such a word.
 
     ### Exercises
 
-    ??? question "The default is “sliding”. Why does it stay?"
-        An attention with a window is most often causal as it is.
+    ??? question "The default is “sliding”. Why is it not replaced by “causal”?"
+        It says how far a token sees, and such an attention may be causal as it is. With another
+        word, another kind of attention would be tested than the one that is used.
+
+    ??? question "A model has `mode: int = 0`, and compares it with 1. Is a word found?"
+        No: a number says nothing. If later tokens change its logits, the model is called wrong, and
+        you say the mode by `predict`.
     """
     text = 'if self.mode in ("causal", "prefix") and norm == "pre": hide(mask)'
     return [causal_word(name, "full", text, {}) for name in ("mode", "norm", "mask")]

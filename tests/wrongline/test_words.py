@@ -158,6 +158,7 @@ def test_a_word_may_be_passed_on_by_another_name_to_another_file(
         ("autoregressive", 'mode == "causal"', None),
         ("sliding", 'mode == "causal"', None),
         ("full", 'mode == "non-causal"', None),
+        ("full", 'mode == "anti-causal"', None),
         # Another name is compared.
         ("full", 'norm == "causal"', None),
         (7, 'mode == "causal"', None),
