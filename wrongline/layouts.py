@@ -1,17 +1,18 @@
 r"""
 ---
 title: Batch First or Sequence First
-summary: A model whose sequences are mixed is called with turned tokens, and may be right then.
+summary: A model that mixes sequences is called with its axes exchanged, and may be right then.
 know: model_tests.py
 ---
 
-Most code has the batch first, and older code, as PyTorch's tutorial, the sequence. Both run with
-both, and in the wrong one the sequences of a batch are mixed. So if they are mixed, the model is
-called with turned tokens. If no sequence of the batch matters to another one then, that is how it
-is meant to be called.
+Three texts of five tokens are a tensor of 3 by 5 in most code, with the batch first. In older code,
+as in PyTorch's tutorial, they are 5 by 3, with the sequence first. A model of either kind runs with
+either tensor, and with the wrong one it takes texts for positions: the texts of a batch are mixed.
+So if they are, we transpose the tokens and call the model again. If no text depends on another one
+then, the model is meant to have the sequence first.
 
 For a recurrent layer without `batch_first=True` that proves nothing. It has no mask and no
-positions, so either axis would do, and to forget that argument is the usual mistake.
+positions, so it works along either axis, and to forget that argument is the usual mistake.
 
 **In:** [what is tested](whole.py#Whole). **Out:** the same, with the way to call it.
 """
@@ -30,9 +31,11 @@ def is_mixed(whole: Whole) -> bool:
     r"""
     ## Does a sequence depend on the others?
 
-    One in the middle: if they are taken for positions, it sees those before it.
+    All others of the batch are changed. The one in the middle is compared: if the batch is taken
+    for the sequence, it sees those before it, even under a causal mask.
     """
     tokens = whole.inputs
+    # With one sequence there is nothing to mix, and vectors are no tokens to change.
     if len(tokens) < 2 or tokens.dtype.is_floating_point:
         return False
     with whole.rough() as model:
@@ -47,12 +50,14 @@ def with_layout(whole: Whole) -> Whole:
     r"""
     ## Find out which axis is first
     """
+    # LSTM, GRU and RNN.
     layers = [one for one in whole.model.modules() if isinstance(one, nn.RNNBase)]
-    # (What can't be called is told by the tests.)
+    # If a call fails here, a test says so later.
     try:
         if any(not one.batch_first for one in layers) or not is_mixed(whole):
             return whole
         turned = replace(whole, predict=sequence_first)
+        # `TURNED` is what that test says of a model that is right with the sequence first.
         if each_sequence_alone(turned) != TURNED:
             return whole
     except Exception:
@@ -70,8 +75,8 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> tuple[b
     ### Exercises
 
     ??? question "A Transformer has `batch_first=False`, and positions along axis 1. Which is it?"
-        Neither: its layers want the sequence first, and its positions the batch. With turned tokens
-        each sequence has the position of its place in the batch.
+        Neither: its layers want the sequence first, and its positions the batch. If the tokens are
+        transposed, axis 1 is the batch, so all tokens of the third text get position 2.
     """
 
     class Sums(nn.Embedding):
