@@ -9,13 +9,15 @@ Google Colab takes its machine back after some hours, and every file with it. Wh
 Drive stays. **In:** the parts of a training that have a state, such as a model and its optimizer.
 **Out:** a file, and later the same parts as they were, on another machine.
 
-Isn't the model enough? Its weights are a third of it. AdamW keeps two more numbers for each weight,
-the running means of its gradient and of the square. If a weight is 0.5 and its gradient was 0.1 for
-many steps, the file has 0.5, 0.1 and 0.01. The learning rate depends on the number of the
-step. At the end of a run it is a tenth of the highest. A new run climbs to the highest again, and
-the loss rises before it falls further. Dropout depends on random numbers. Leave out the optimizer
-or the step, and the training goes on as another one. In a model with dropout the random numbers
-count as well.
+Isn't the model enough? Its weights are a third of the file:
+
+* AdamW keeps two more numbers for each weight, the running means of its gradient and of the
+  gradient's square. If a weight is 0.5 and its gradient was 0.1 for many steps, the file has 0.5,
+  0.1 and 0.01.
+* The learning rate depends on the number of the step. At the end of a run it is a tenth of the
+  highest. If the number is lost, the rate climbs to the highest again, and the loss rises before it
+  falls further.
+* Dropout depends on random numbers. In a model with dropout, other ones train other weights.
 
 Long trainings keep [more, and several files](engine/checkpoint.py).
 """
@@ -35,16 +37,17 @@ def mark(tensors: Sequence[Tensor]) -> list[int]:
     r"""
     ## What tells one training from another
 
-    One number for each tensor, the sum of its bytes. A training has the marks of its first weights
-    and its first batch. So a file of a larger model, another seed or another beginning has others,
-    and isn't taken by mistake.
+    One number for each tensor, the sum of its bytes. The marks of a training are those of its first
+    weights and its first batch. So the file of a larger model, of another seed or of another text
+    has other marks, and isn't taken by mistake.
 
-    What is in neither leaves no mark. Two heads in place of four have weights of the same shapes,
-    and with the same seed the same weights: that file is taken. So is one of a text that is equally
-    long, has the same characters and differs only outside of the first batch.
+    What is in neither the weights nor the batch leaves no mark. With two heads in place of four,
+    the weights have the same shapes, and with the same seed the same values: that file is taken. So
+    is one of a text that is equally long, has the same characters and differs only outside of the
+    first batch.
     """
     # Bytes are whole numbers, so the order of adding doesn't matter, and any machine gets the same
-    # for the same tensor.
+    # sum for the same tensor.
     # One bit that differs changes the sum. Several can cancel, as when two numbers change places,
     # but hardly by chance in all tensors at once.
     return [
@@ -52,7 +55,7 @@ def mark(tensors: Sequence[Tensor]) -> list[int]:
     ]
 
 
-# What a run counts and collects.
+# What a run counts and collects, by the names of its attributes.
 NUMBERS = ("done", "planned", "losses", "seen", "random")
 
 # Devices that have random numbers of their own.
@@ -74,7 +77,7 @@ def random_state(device: torch.device) -> list[Tensor]:
 
 def set_random_state(states: Sequence[Tensor], device: torch.device) -> None:
     r"""
-    ## Go on with them
+    ## Go on with these random numbers
     """
     torch.set_rng_state(states[0])
 
@@ -106,7 +109,7 @@ class RunFile:
         r"""
         ### What has a state of its own
         """
-        # The optimizers too, because each remembers the gradients that it has seen.
+        # AdamW remembers the gradients that it has seen, so the optimizers belong to it.
         numbered = {f"optimizer {at}": one for at, one in enumerate(run.optimizers)}
         return {"model": run.model, **numbered}
 
@@ -122,8 +125,8 @@ class RunFile:
         states = {name: one.state_dict() for name, one in self.parts(run).items()}
         numbers = {name: getattr(run, name) for name in NUMBERS}
 
-        # Beside the old file first: a machine that is taken away while it writes costs the new one
-        # and not both.
+        # The new file is written beside the old one first. If the machine is taken away meanwhile,
+        # the old file is still whole.
         beside = self.path.with_name(f"{self.path.name}.part")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,8 +145,8 @@ class RunFile:
         r"""
         ### Read
 
-        Whether there was a step to go on from. Raises a `ValueError` if the file is of another run,
-        or of none.
+        Returns whether there was a step to go on from. Raises a `ValueError` if the file belongs to
+        another run, or to none.
         """
         if self.path is None:
             return False
@@ -153,7 +156,8 @@ class RunFile:
         if not self.path.is_file():
             return False
 
-        # Tensors and numbers only: a file with code in it is refused. So is one of something else.
+        # Only tensors and numbers are read: a file with code in it is refused, and so is any file
+        # that no run has written.
         try:
             kept = torch.load(self.path, map_location="cpu", weights_only=True)
             marks = kept["marks"]
@@ -187,19 +191,19 @@ def example(n_vocab: int = 11, d_model: int = 3) -> tuple[Tensor, Tensor]:
 
     ??? question "A file has the weights alone. What goes wrong when the training goes on?"
         - [x] AdamW and the schedule start anew, and the learning rate climbs to its highest again.
-            - Yes. The weights have been trained, and everything else is that of step 0. When we
-              tried it, the new schedule made the loss rise. A new AdamW did no harm at the low rate
-              of the end. In the middle of a run its first step was four times as long as usual, and
-              the loss was higher for some thirty steps.
+            - Yes. The weights have been trained, and everything else is as at step 0. When we tried
+              it, the new schedule made the loss rise. A new AdamW alone did no harm at the end of a
+              run, where the rate is low. In the middle of a run its first step was four times as
+              long as usual, and the loss was higher for some thirty steps.
         - [ ] Nothing: the weights are the training.
             - They are what it made so far. The next step depends on much more.
         - [ ] The loss starts at that of guessing.
             - The weights are there, so it starts where it was, and rises with the rate.
 
     ??? question "The machine stops while the file is written. What do you have?"
-        The file of the time before, and half of a new one with another name. A [run](run.py) keeps
-        its file before the first step and after each tenth of them, so at most a tenth of the
-        training is lost.
+        The file as it was written the time before, and half of a new one with another name. A
+        [run](run.py) writes its file before the first step and after each tenth of its steps, so at
+        most a tenth of the training is lost.
 
     ??? question "You change the seed. Why isn't the old file taken?"
         Other first weights have other marks. Without that check you would look at the curve of the

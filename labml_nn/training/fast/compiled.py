@@ -1,7 +1,7 @@
 r"""
 ---
 title: Compilation
-summary: torch.compile turns many small operations into few large ones.
+summary: torch.compile joins many small operations into a few large ones.
 paper:
   title: "PyTorch 2: Faster Machine Learning Through Dynamic Python Bytecode Transformation
     and Graph Compilation"
@@ -13,20 +13,20 @@ terms:
 ---
 
 Between its matrix products a transformer does many small things: add a bias, apply GELU, add to
-the residual stream, normalise. Take a number of 1, a bias of 2 and a stream of 10. Run as they are
-written, *eagerly*, the first operation reads the 1 from memory and writes 3, GELU reads 3 and
-writes 2.996, the sum reads that and the 10 and writes 12.996, and the normalisation reads 12.996.
-For whole tensors these are five reads and four writes. Keep what is in between in the processor,
-and only the 1 and the 10 have to be read, and the result written.
+the residual stream, normalise. Take a number of 1, a bias of 2 and a stream of 10. In *eager* code,
+each operation runs by itself. The first one reads the 1 from memory and writes 3. GELU reads 3 and
+writes 2.996. The sum reads 2.996 and 10 and writes 12.996. The normalisation reads 12.996 and
+writes its result. For whole tensors these are five reads and four writes. If the processor keeps
+the results in between, only the 1 and the 10 have to be read, and one result written.
 
 At the first call, `torch.compile` follows the model's Python code, notes the operations on tensors
-as a graph, and writes new code in which neighbouring small operations share a loop. Most of what is
-in between is then never written to memory. That helps if reading and writing is what takes the
-time. Of a whole training step of the small transformer, it saved less than a twentieth
-[here](__init__.py).
+as a graph, and writes new code in which neighbouring small operations share a loop. Most results in
+between are then never written to memory. That helps if reading and writing is what takes the time.
+Compilation [saved less than a twentieth](__init__.py) of a whole training step of the small
+transformer.
 
 **In:** a model, or any function of tensors. **Out:** a function with the same results up to
-rounding. The lessons' loop takes it in the place of the model.
+rounding. You can give it to the [training loop](../loop.py#train) in place of the model.
 """
 
 import torch
@@ -38,8 +38,8 @@ def between_products(x: Tensor, bias: Tensor, stream: Tensor) -> Tensor:
     r"""
     ## Small operations
 
-    The small operations around a feed-forward network, put in a row. (In a model a matrix product
-    stands between GELU and the sum, and the sum is kept, too, for the next residual connection.)
+    The small operations around a feed-forward network, one after the other. (In a model a matrix
+    product comes between GELU and the sum, and the sum is kept for the next residual connection.)
     Eagerly these are four calls. Compiled on a CPU they are one, with three loops over the features
     of each token: for the mean, for the variance and for the result. Each of the three reads the
     inputs, and computes GELU.
@@ -47,15 +47,15 @@ def between_products(x: Tensor, bias: Tensor, stream: Tensor) -> Tensor:
     [These operations alone, for batches of different
     sizes](../../../results/fast_parts.json#figures.small_operations)
 
-    With smaller batches compiled code gains nothing: here it is even slower, by 9 to 36 %. GELU
-    three times is what costs. When we put ReLU in its place, which is a mere comparison, compiled
-    code took as long as eager code at 192 tokens, and little more than half as long at 768.
+    With up to 12,288 tokens compiled code is slower, by 9 to 36 %, because it computes GELU three
+    times. When we put ReLU in its place, which is a mere comparison, compiled code took as long as
+    eager code at 192 tokens, and little more than half as long at 768.
 
-    With 49,152 tokens it is more than three times as fast. It isn't that the tensors, of 25 MB
-    each, don't fit into the processor's cache any more. Eager code writes four of them, and asks
-    the system for new memory for two in each call. A page of new memory costs at its first use, and
-    we counted 12,256. When we told the allocator to keep its memory, there were none, and compiled
-    code was hardly faster on two cores and slower on one.
+    With 49,152 tokens compiled code is more than three times as fast. The reason is not that
+    tensors of 25 MB each no longer fit into the processor's cache. Eager code writes four of them,
+    and asks the system for new memory for two in each call. The first use of each page of new
+    memory takes time, and we counted 12,256 pages in a call. When we told the allocator to keep its
+    memory, there were none, and compiled code was hardly faster on two cores and slower on one.
     """
     # Add the bias, and the activation.
     x = F.gelu(x + bias)
@@ -68,8 +68,8 @@ def compiled(model: nn.Module) -> nn.Module:
     r"""
     ## Compile a model
 
-    The parameters are those of the model: training the one trains the other. What can't be put into
-    a graph, such as printing a number, runs eagerly in between.
+    Both have the same parameters: if you train the compiled model, you train the model. What can't
+    be put into a graph, such as printing a number, runs eagerly between two graphs.
     """
     # Nothing happens yet: the first call compiles.
     return torch.compile(model)
@@ -101,6 +101,6 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
         Yes, but the graph is cut there: the two halves are compiled, and the print runs between
         them, at every step.
     """
-    # The result of a matrix product, and the stream that it is added to.
+    # What a matrix product has given, and the residual stream.
     x, stream = torch.randn(2, seq_len, batch_size, d_model)
     return between_products(x, torch.randn(d_model), stream)
