@@ -62,8 +62,8 @@ def as_batch(model: nn.Module, tokens: Tensor) -> Any:
     r"""
     ## What a model is given for its tokens
 
-    A dictionary, if it reads exactly one key for tokens and knows no key but those above. Else the
-    tokens themselves.
+    A dictionary, if it reads exactly one key for tokens; else the tokens themselves. Keys with
+    other names than those above are left out.
     """
     kind: Any = type(model)
     # Each key once, however often it is read.
@@ -78,8 +78,6 @@ def as_batch(model: nn.Module, tokens: Tensor) -> Any:
         # The tokens are their own targets, since nothing is trained.
         elif re.search(f"{TOKENS}|{TARGETS}", key):
             batch[key] = tokens
-        else:
-            return tokens
     return batch
 
 
@@ -92,8 +90,8 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> Any:
     ### Exercises
 
     ??? question "It also reads “batch['speaker']”. What is it given?"
-        No dictionary, but the tokens as they are, since nobody knows what a speaker is. The call
-        fails, and its error is told, with the line of the model.
+        A dictionary without that key, since nobody knows what a speaker is. The call fails, and
+        “KeyError: 'speaker'” is told, with the line of the model.
     """
 
     class Batched(nn.Embedding):

@@ -22,7 +22,13 @@ class Batched(Small):
 
 class Other(Small):
     def forward(self, batch: Any) -> Tensor:
-        return super().forward(batch["input_ids"]) + batch["speaker"]
+        logits = super().forward(batch["input_ids"])
+        return logits + batch["image"] if "image" in batch else logits
+
+
+class Speaker(Other):
+    def forward(self, batch: Any) -> Tensor:
+        return super().forward({"input_ids": batch["input_ids"]}) + batch["speaker"]
 
 
 def test_a_batch_is_a_dictionary_with_the_keys_that_are_read() -> None:
@@ -30,5 +36,6 @@ def test_a_batch_is_a_dictionary_with_the_keys_that_are_read() -> None:
     model = Batched()
     model.ahead = 1.0
     assert "sees the future" in find_in_language_model(model, texts())["model_prefix"]
-    # Nobody knows what else it wants.
-    assert "speaker" in find_in_language_model(Other(), texts())["runs"]
+    # What nobody knows is left out: one model does without, and the other says what it lacks.
+    assert find_in_language_model(Other(), texts()) == {}
+    assert find_in_language_model(Speaker(), texts())["runs"].startswith("KeyError: 'speaker'")
