@@ -30,17 +30,41 @@ class NoCacheError(SaidError):
     """
 
 
+class Mark:
+    r"""
+    ## An object as it is now
+
+    It is kept: if it were gone, a new one could be taken for it, since Python uses the number of
+    `id` again.
+    """
+
+    def __init__(self, value: Any) -> None:
+        r"""
+        * `value` is the object; if it is a tensor, its version counts how often it was written to
+        """
+        self.value = value
+        self.version = value._version if isinstance(value, Tensor) else 0
+
+    def __eq__(self, other: object) -> bool:
+        r"""
+        ### The same object, and not written to
+        """
+        if not isinstance(other, Mark):
+            return False
+        return self.value is other.value and self.version == other.version
+
+
 def marks(value: Any, depth: int = 0) -> Any:
     r"""
     ## By what one sees that a cache was filled
     """
     if isinstance(value, Tensor):
-        return id(value), value._version
+        return Mark(value)
     if isinstance(value, list | tuple):
         return [marks(one, depth) for one in value]
     held = value if isinstance(value, dict) else getattr(value, "__dict__", None)
     if held is None or depth > 4:
-        return value if isinstance(value, int | float | str | None) else id(value)
+        return value if isinstance(value, int | float | str | None) else Mark(value)
     return {key: marks(one, depth + 1) for key, one in held.items()}
 
 

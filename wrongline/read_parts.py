@@ -39,6 +39,7 @@ from wrongline.calling import (
 from wrongline.comparison import NEAR, off
 from wrongline.in_place import borrowed
 from wrongline.made_caches import (
+    Mark,
     NoCacheError,
     made_cache,
     marks,
@@ -235,7 +236,7 @@ def contents(model: nn.Module) -> dict[str, Any]:
     ## What the modules hold that looks like a cache
     """
     return {
-        f"{path}.{name}": (id(one), one._version if isinstance(one, Tensor) else 0)
+        f"{path}.{name}": Mark(one)
         for path, part in model.named_modules()
         for name, one in [*vars(part).items(), *part.named_buffers(recurse=False)]
         if re.search(LIKE, name)

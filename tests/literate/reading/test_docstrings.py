@@ -285,6 +285,9 @@ def test_a_list_may_count_with_letters(written: str, shown: str) -> None:
         # Pairs are pairs, whatever stands around them.
         ("`a`s and ` `b and x`y`", "`a`s and ` `b and x`y`"),
         ("Run::\n\n    echo `date\n", "Run:\n```\necho `date\n```"),
+        # Code may end with a backslash, and outside of code it makes a sign of a backtick.
+        (r"The path `C:\` and `\`.", r"The path `C:\` and `\`."),
+        (r"Either \` or `x`.", r"Either \` or `x`."),
     ],
 )  # fmt: skip
 def test_a_backtick_too_many_is_no_mark(written: str, shown: str) -> None:
