@@ -74,7 +74,7 @@ def others(failed: str, tried: Attempt, said: set[str]) -> Iterator[Attempt]:
 
     # A width of something else has been taken for one that heads divide.
     if re.search(r"divisib|must divide|% \w*\.?(n_|num_)?heads? ==", failed):
-        wide = {one for one in SIZES.values() if type(one) is int and one > SIZES["d_model"]}
+        wide = {SIZES["d_ff"]}
         changed = {
             name: SIZES["d_model"]
             for name, value in tried.arguments.items()

@@ -1,43 +1,19 @@
 r"""
 ---
 title: Classes of a File
-summary: Which classes a file has, and the name by which it is imported.
+summary: Which classes a file has, for somebody who has named none of them.
 ---
 
 **In:** what somebody has typed for the [command](command.py), such as `my_file.py:MyModel`.
-**Out:** the other classes of that file, if the one that was named can't be tested, and the folder
-from which a file of a package is imported.
+**Out:** the other classes of that file, if the one that was named can't be tested.
 """
 
 import ast
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 
 # What a function is called that makes a model.
 MAKES = r"^(make|build|create|get|init|new|load)_?\w*(model|net|network|gpt|lm|transformer)\w*$"
-
-
-def inside_a_package(path: Path) -> tuple[Path, str]:
-    r"""
-    ## The folder and the name by which a file is imported
-
-    A file of a package may import its neighbours by the package's name. A folder without
-    `__init__.py` is a package, too, for a file that has its name, such as `model/model.py`.
-    """
-    folder = path.resolve().parent
-    names = [path.stem]
-    # Each folder with that file belongs to the package.
-    while (folder / "__init__.py").exists():
-        names.insert(0, folder.name)
-        folder = folder.parent
-    if names == [folder.name]:
-        package = ModuleType(folder.name)
-        package.__path__ = [str(folder)]
-        sys.modules[folder.name] = package
-        return folder.parent, f"{folder.name}.{folder.name}"
-    return folder, ".".join(names)
 
 
 def classes_of(name: str) -> str:
@@ -68,16 +44,15 @@ def classes_of(name: str) -> str:
     return f"; {has} {', '.join(others)}" if others else ""
 
 
-def example() -> tuple[Path, str]:
+def example() -> tuple[str, str]:
     r"""
     ## Example
 
-    This file, which has no class.
+    This file, which has no class, and one that has several.
 
     ### Exercises
 
-    ??? question "A file lies in a folder with `__init__.py`. Why is it imported by a longer name?"
-        It may import its neighbours by the name of the package.
+    ??? question "Why is the file read, and not imported?"
+        It may be that it can't be imported, and that is when somebody wants to know what is in it.
     """
-    assert not classes_of(__file__)
-    return inside_a_package(Path(__file__))
+    return classes_of(__file__), classes_of(f"{Path(__file__).parent}/verdicts.py")

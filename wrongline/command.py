@@ -27,15 +27,10 @@ A class of the transformers library is made from a [tiny configuration](tiny.py)
 """
 
 import argparse
-import ast
-import importlib
-import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
-from operator import attrgetter
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -45,12 +40,12 @@ from torch import nn
 
 from wrongline.attempts import Attempt, others
 from wrongline.attention_tests import find_mistakes
-from wrongline.classes_of_files import classes_of, inside_a_package
+from wrongline.classes_of_files import classes_of
 from wrongline.configurations import Config, missing_in, said_parts, unguessed
-from wrongline.definitions import run_definitions, trains
 from wrongline.functions import MATRICES, ROLES, OfFunction, left_over, roles_of, tries_of
 from wrongline.guesses import guess_arguments, share_heads, sizes_in
 from wrongline.language_model import find_in_language_model
+from wrongline.loading import Makes, load
 from wrongline.making import sees_past
 from wrongline.model_tests import SEES
 from wrongline.pasted_models import best_way, is_model
@@ -62,8 +57,6 @@ from wrongline.tiny import tiny
 from wrongline.verdicts import ERROR, Findings, Verdict, told
 from wrongline.ways_to_call import Refused, further
 from wrongline.whole import reads_tokens, texts_for
-
-Makes = Callable[..., nn.Module]
 
 # What the class of an attention is called, and what has a formula that isn't looked at.
 ATTENTION = r"(?i)att(e?n|ention)|^(masked_?|self_?|causal_?)*head$|multi_?head|^mha$"
@@ -80,61 +73,6 @@ STATUSES = (
     "run; with --strict, 3 if something wasn't tried. What couldn't be guessed, such as `read` or "
     "`masked`, is an argument of check_language_model and check_attention, in Python."
 )
-
-
-def load(name: str, definitions: bool = False) -> Makes:
-    r"""
-    ## Find the class
-
-    `name` is that of a file or of a module, a colon, and that of a class or of a function that
-    makes a model. Of a file, only the [definitions](definitions.py) are run if that is asked for,
-    or if it trains.
-    """
-    # A colon can't be part of either.
-    place, _, wanted = name.rpartition(":")
-    if not place:
-        raise ValueError(f"say FILE:CLASS or MODULE:CLASS, not {name}")
-
-    # A file need not be anywhere in particular, but may import what lies beside it.
-    path = Path(place)
-    if path.suffix == ".py":
-        # The folder of the file comes first, as for a script, and that of its package. Some
-        # packages have no `__init__.py`: they are found from where the command is typed.
-        folder, full = inside_a_package(path)
-        sys.path[:0] = dict.fromkeys([str(path.parent), str(folder), str(Path.cwd())])
-        spec = importlib.util.spec_from_file_location(full, path)
-        # What ends in `.py` has one.
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        # What looks for its own module by name must find it.
-        sys.modules[full] = module
-        # Now the file runs. (Its package runs first.)
-        if "." in full:
-            importlib.import_module(full.rpartition(".")[0])
-        text = path.read_text("utf-8")
-        # A mistake in it is told with its name.
-        ast.parse(text, str(path))
-        if definitions or trains(text):
-            left_out = run_definitions(text, str(path), vars(module))
-            if wanted in left_out:
-                raise ValueError(f"{wanted} isn't a definition of {place}: {left_out[wanted]}")
-            guessed = [f"{one}={vars(module)[one]}" for one in left_out if one in vars(module)]
-            print("; ".join([f"only the definitions of {path.name} are run", *guessed]))
-        else:
-            spec.loader.exec_module(module)
-    else:
-        # Whatever Python can import here, as `python -m` does.
-        sys.path.insert(0, str(Path.cwd()))
-        module = importlib.import_module(place)
-
-    # A class that isn't there is an error that names both.
-    try:
-        kind = attrgetter(wanted)(module)
-    except AttributeError as error:
-        raise ValueError(f"{place} has no {wanted}") from error
-    if not callable(kind):
-        raise ValueError(f"{wanted} in {place} is not a class, and no function that makes a model")
-    return kind
 
 
 def make(kind: Makes, arguments: str | None) -> tuple[nn.Module, dict[str, Any]]:
@@ -214,8 +152,9 @@ def examine(one: Any, width: int, heads: int, text: str = "", **options: Any) ->
             continue
         mask = f", mask {way.name}: {way.mask}" if way.name else ""
         switch = f", {way.switch}={way.word!r}" if way.switch else ""
+        turned = f", angles of 0 by {' and '.join(way.angles)}" if way.angles else ""
         around = f", between four matrices, {module.heads}" if is_between else ""
-        print(f"an attention: {way.layout}, inputs: {way.inputs}{mask}{switch}{around}")
+        print(f"an attention: {way.layout}, inputs: {way.inputs}{mask}{switch}{turned}{around}")
         many = heads if not is_between else 1 if module.heads == "no heads" else SIZES["heads"]
         return find_mistakes(module, many, wide, way, **options)
 

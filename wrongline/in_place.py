@@ -245,6 +245,19 @@ def borrowed(module: nn.Module) -> Iterator[nn.Module]:
         memory.put_back()
 
 
+def forget_history(module: nn.Module) -> None:
+    r"""
+    ## What a module keeps is a number again
+
+    A cache that was written in one call has the graph of that call. A second backward pass would
+    go through it, too, and fail.
+    """
+    for part in module.modules():
+        for one in [*vars(part).values(), *part.buffers(recurse=False)]:
+            if isinstance(one, Tensor) and one.grad_fn is not None and not one._is_view():
+                one.detach_()
+
+
 def example(d_in: int = 3, d_out: int = 5) -> tuple[Tensor, bool, bool]:
     r"""
     ## Example

@@ -16,7 +16,6 @@ tokens begin. Some models are given the whole text each time, and cut off by the
 cache has.
 """
 
-import inspect
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -33,13 +32,12 @@ from wrongline.calling import (
     called_with,
     find_logits,
     has_room,
-    is_needed,
     set_up,
 )
 from wrongline.comparison import NEAR, off
 from wrongline.in_place import borrowed
+from wrongline.kept_caches import LIKE, begin, contents
 from wrongline.made_caches import (
-    Mark,
     NoCacheError,
     made_cache,
     marks,
@@ -56,15 +54,13 @@ from wrongline.whole import Whole
 # says `cache` where it said `past_key_values` or `cache_params`, and still understands both.)
 CACHES = ("cache", "past_key_values", "past_key_value", "cache_params", "state")
 
-# What other code calls it, the wish for one, the place of a part, and how a module is emptied.
-LIKE = r"past|cache|^kv|state|^mem|^hiddens?$|^hx$|^h_?0$|^inference_(params|context)$"
+# What other code calls it, the wish for one, and the place of a part.
 NOT_LIKE = r"^(use|return|output|enable)_|position|length|mask|size|offset"
 WISHES = (
     r"^(use|return|enable)_?.*(cache|past|state|present|kv)|"
     r"^(return_intermediates|input_not_include_cache)$"
 )
 OFFSET = r"^(start|input|cur)_?pos|^(pos(ition)?_)?offset$|^past_len"
-EMPTY = r"^(reset|clear|empty)(_|$)"
 
 # The positions of all tokens.
 POSITION_NAMES = r"^position_ids$|^(cache_)?positions?$"
@@ -210,39 +206,6 @@ def filled(
     return said
 
 
-def empty(model: nn.Module) -> bool:
-    r"""
-    ## Empty the cache of a module
-
-    True, if it or its parts have a method for that.
-    """
-    done = False
-    for part in model.modules():
-        names = [name for name in dir(type(part)) if re.search(EMPTY, name)]
-        for method in (getattr(part, name) for name in names):
-            # `reset_parameters` is about weights.
-            if "param" in method.__name__ or not callable(method):
-                continue
-            if not any(map(is_needed, inspect.signature(method).parameters.values())):
-                method()
-                done = True
-        if done:
-            break
-    return done
-
-
-def contents(model: nn.Module) -> dict[str, Any]:
-    r"""
-    ## What the modules hold that looks like a cache
-    """
-    return {
-        f"{path}.{name}": Mark(one)
-        for path, part in model.named_modules()
-        for name, one in [*vars(part).items(), *part.named_buffers(recurse=False)]
-        if re.search(LIKE, name)
-    }
-
-
 def read_module(
     wishes: dict, place: Place, model: nn.Module, parts: list
 ) -> tuple[list[Tensor], bool]:
@@ -255,7 +218,8 @@ def read_module(
     n_read = 0
     with borrowed(model):
         # What can be emptied, or given room, is a cache.
-        is_one = empty(model) | set_up(model, len(parts[0]), sum(one.shape[1] for one in parts))
+        is_one = begin(model, parts[0])
+        is_one |= set_up(model, len(parts[0]), sum(one.shape[1] for one in parts))
         before = contents(model)
         for number, part in enumerate(parts):
             given = beside(model, part) | wishes | place(n_read, part)

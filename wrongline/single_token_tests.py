@@ -28,8 +28,8 @@ from torch.overrides import TorchFunctionMode
 
 from wrongline.calling import set_up
 from wrongline.in_place import borrowed
+from wrongline.kept_caches import empty
 from wrongline.model_tests import other_tokens
-from wrongline.read_parts import empty
 from wrongline.single_tokens import one_by_one, read_on
 from wrongline.verdicts import NotTried
 from wrongline.whole import Whole

@@ -38,7 +38,7 @@ NAMES = {
     "context_size sequence_length max_position_embeddings n_positions t max_seq_length "
     "num_positions maxlen seq_length ctx_len n_seq num_steps context_window",
     # Sequences of a batch, for code that is told how many there are.
-    "batch": "batch_size bs bsz",
+    "batch": "batch_size bs bsz max_batch_size max_gen_batch_size max_batch",
     # What only whole models have.
     "n_vocab": "n_vocab vocab_size vocab n_tokens num_tokens ntoken tgt_vocab_size src_vocab_size "
     "src_vocab tgt_vocab trg_vocab n_src_vocab n_trg_vocab n_tgt_vocab trg_vocab_size enc_voc_size "
@@ -76,8 +76,8 @@ SIZES: dict[str, Any] = {
     "heads": 3,
     "key_heads": 1,
     "d_k": 8,
-    # Longer than the text of the tests, as most masks are.
-    "seq_len": 16,
+    # As the longest text of the tests. In one of 16 tokens no leak within a part of 64 shows.
+    "seq_len": 256,
     # A tiny model is as right or wrong as a large one.
     "n_vocab": 19,
     "n_layers": 2,

@@ -30,7 +30,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wrongline.in_place import borrowed
+from wrongline.angles import angles_among, forms_for, unturned
+from wrongline.in_place import borrowed, forget_history
 from wrongline.pasted_text import failed_line, in_words
 from wrongline.sizes import SIZES, is_off, meaning
 from wrongline.verdicts import SaidError, is_inside, told
@@ -115,6 +116,8 @@ class Way:
     * `other` says that its keys and values come from another text: its inputs but for the first
     * `absent` are arguments that must be given, and get None: masks of padding, lengths
     * `offset` makes another text of that
+    * `angles` are arguments for rotary positions, which get [angles of 0](angles.py) in a `form`,
+      for heads of a `width`
     """
 
     layout: str = "batch first"
@@ -127,6 +130,9 @@ class Way:
     other: bool = False
     absent: tuple[str, ...] = ()
     offset: float = 0.0
+    angles: tuple[str, ...] = ()
+    form: str = ""
+    width: int = 0
 
     def context(self, rows: int, d_model: int) -> Tensor:
         r"""
@@ -168,12 +174,14 @@ class Way:
 
         `x` has the batch first, whatever the attention wants.
         """
+        forget_history(attention)
         # The same numbers; only the order of the axes changes.
         turned = x.transpose(0, 1) if self.layout == "sequence first" else x
         # An attention with a mask of its own has no argument for one.
         mask = {} if self.mask == "none" else {self.name: self.causal_mask(x.shape[1])}
         on: dict[str, Any] = {self.switch: self.word} if self.switch else {}
         on |= dict.fromkeys(self.absent)
+        on |= unturned(self.angles, self.form, self.width, x.shape[1])
         inputs = self.inputs_of(x, turned)
         # Where all arguments have to be named, as in `forward(self, *, query, key, value)`.
         names = only_by_name(attention.forward)
@@ -218,8 +226,25 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
 
     `answers` are what somebody has said, by the names of [Way](ways_to_call.py#Way).
     """
+    parameters = dict(inspect.signature(forward).parameters)
+    angles = tuple(angles_among([*parameters][1:]))
+    without = {name: one for name, one in parameters.items() if name not in angles}
+    found = [*ways_with(forward, without, answers)]
+    # What may be left out is first left out.
+    if all(parameters[name].default is not inspect.Parameter.empty for name in angles):
+        yield from found
+    if angles:
+        for form, width in forms_for(angles, getattr(forward, "__self__", nn.Module())):
+            yield from (replace(way, angles=angles, form=form, width=width) for way in found)
+
+
+def ways_with(
+    forward: Callable, parameters: dict[str, inspect.Parameter], answers: dict[str, Any]
+) -> Iterator[Way]:
+    r"""
+    ### All ways, with these arguments
+    """
     # Every mask has the word in its name.
-    parameters = inspect.signature(forward).parameters
     masks = [name for name in parameters if re.search(r"(?i)mask(?!ed_pos|_pos)", name)]
     # That of padding isn't the causal one.
     masks.sort(key=lambda name: "pad" in name)

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from wrongline import command
-from wrongline.command import examine, judge, load, main
+from wrongline.command import examine, judge, main
+from wrongline.loading import load
 
 WRONG = """
 import torch

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from wrongline.command import load, main
+from wrongline.command import main
 from wrongline.definitions import example, run_definitions, trains
+from wrongline.loading import load
 from wrongline.pasted import run_pasted
 
 SCRIPT = """

@@ -577,7 +577,7 @@ class Table(nn.Module):
 def test_sizes_that_were_not_copied_are_guessed_and_can_be_said() -> None:
     *assumed, found = pasted.check(UNDEFINED, {})
     assert assumed[0]["assumed"]["constants"] == {
-        "block_size": "16",
+        "block_size": "256",
         "dropout": "0.1",
         "n_embd": "24",
         "vocab_size": "19",

@@ -77,6 +77,33 @@ def test_a_cache_in_the_module_is_known_by_what_it_does() -> None:
         assert verdict in find_in_language_model(model, texts()).table
 
 
+class Resets(Keeps):
+    r"""It has a layer in a dictionary of PyTorch's, which has `clear`, and room after a call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleDict({"mixing": self.mixing})
+
+    def reset_cache(self) -> None:
+        if self.kept is None:
+            raise RuntimeError("nothing was kept")
+        self.kept = None
+
+    def forward(self, tokens: Tensor, start_pos: int = 0) -> Tensor:
+        self.mixing = self.layers["mixing"]
+        return super().forward(tokens, start_pos)
+
+
+def test_a_cache_is_emptied_by_the_method_of_its_author() -> None:
+    model = Resets()
+    found = find_in_language_model(model, texts())
+    assert found == {}
+    assert "- right: cache_agrees" in found.table
+    assert [*model.layers] == ["mixing"]
+    model.counts = False
+    assert "cache_agrees" in find_in_language_model(model, texts())
+
+
 def test_a_nameless_cache_that_refuses_a_part_is_told_in_its_words() -> None:
     class Square(Mixing):
         def sees(self, t: int, n: int) -> Tensor:
