@@ -40,7 +40,7 @@ from wrongline.properties import (
 from wrongline.read_parts import Read, ways_to_read
 from wrongline.sizes import SIZES
 from wrongline.verdicts import RIGHT, SaidError
-from wrongline.ways_to_call import OTHER_LENGTH, Refused, Way, best_of, ways
+from wrongline.ways_to_call import OTHER_LENGTH, Refused, Way, best_of, reads_ahead, ways
 from wrongline.whole import Whole, run_tests
 
 # What published code calls a cache, and the wish for one.
@@ -187,12 +187,28 @@ def badness(module: nn.Module, way: Way, x: Tensor) -> int:
     tests = (same_twice, nothing_from_the_future, sequences_apart)
     wrong = 0
     for test in tests:
-        # One that refuses a batch of one, for example, is still called in the right way.
+        # One that refuses a batch of one, for example, is still called in the right way: that is
+        # less bad than to fail.
         try:
             wrong += weight(test.__name__) * bool(test(module.eval(), lambda x: way(module, x), x))
         except Exception:
             wrong += 1
+            if test is nothing_from_the_future:
+                wrong += 2 * sees_ahead(module, way, x)
     return wrong
+
+
+def sees_ahead(module: nn.Module, way: Way, x: Tensor) -> bool:
+    r"""
+    ## Without gradients, does it see the future?
+
+    Some can't be differentiated twice. No, if a shorter text can't be read.
+    """
+    try:
+        with torch.no_grad():
+            return bool(reads_ahead(module, way, x))
+    except Exception:
+        return False
 
 
 def weight(test: str) -> int:
@@ -201,7 +217,7 @@ def weight(test: str) -> int:
 
     An encoder sees the future on purpose. Nothing reads along the batch on purpose.
     """
-    return 2 if test in ("sequences_apart", "each_sequence_alone") else 1
+    return 4 if test in ("sequences_apart", "each_sequence_alone") else 2
 
 
 def best_way(

@@ -899,7 +899,9 @@ def view_as_real(input: Tensor) -> Tensor:
     r"""Real and imaginary parts along a new last axis, in the same memory."""
     if input.dtype.kind != COMPLEX:
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    return record_view(view_of_parts(input), input, lambda g: (view_as_complex(g),), "ViewAsReal")
+    return record_view(
+        view_of_parts(input), input, lambda g: (view_as_complex(g.contiguous()),), "ViewAsReal"
+    )
 
 
 @method

@@ -1,5 +1,6 @@
 r"""How whole models are called, what of their results is the scores, and how a cache is read."""
 
+import math
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -186,7 +187,7 @@ def test_an_attention_has_three_quick_tests_and_a_model_its_own() -> None:
     x = texts(4)
     # Whether it depends on the length, only a test of models asks.
     ways = (lambda _, x: x * x.shape[1]), leaks, mixes
-    assert [badness(nn.Identity(), way, x) for way in ways] == [0, 1, 4]
+    assert [badness(nn.Identity(), way, x) for way in ways] == [0, 2, 8]
     assert badness(Model(), ModelWay(), texts()) == 0
 
     # One that fails leaves the module in training, where dropout is on. The next begins anew.
@@ -194,13 +195,32 @@ def test_an_attention_has_three_quick_tests_and_a_model_its_own() -> None:
         def forward(self, x: Tensor) -> Tensor:
             return super().forward(x) + x.mean(1, keepdim=True)
 
-    assert badness(Drops(0.5), lambda module, x: module(x), x) == 1
+    assert badness(Drops(0.5), lambda module, x: module(x), x) == 2
 
     class Last(nn.Embedding):
         def forward(self, tokens: Tensor) -> Tensor:
             return super().forward(tokens.flip(1))
 
-    assert badness(Last(19, 3), ModelWay(), texts()) == 1
+    assert badness(Last(19, 3), ModelWay(), texts()) == 2
+
+
+def test_what_has_no_gradient_is_still_called_with_the_right_mask() -> None:
+    class NoGradient(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Tensor) -> Any:
+            raise RuntimeError("there is none")
+
+    class Hides(nn.Module):
+        def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+            weights = torch.zeros(mask.shape).masked_fill(mask, -math.inf).softmax(-1)
+            return NoGradient.apply(weights @ x)
+
+    way, _ = best_way(Hides(), {})
+    assert way is not None and way.mask == "true hides"
 
 
 def test_the_best_way_is_that_with_the_mask_that_it_wants_or_the_first_error() -> None:

@@ -82,7 +82,25 @@ class CausalAttention(nn.Module):
         weights = scores.masked_fill(ahead, -1e9).softmax(-1)
         return self.to_out(rearrange(weights @ v, "b h n d -> b n (h d)"))
 """
+LLAMA = """
+class Attention(nn.Module):
+    def __init__(self, dim, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.wq, self.wk, self.wv, self.wo = (nn.Linear(dim, dim, bias=False) for _ in range(4))
+
+    def forward(self, x, freqs_cis, mask):
+        def turned(z):
+            pairs = torch.view_as_complex(z.reshape(*z.shape[:-1], -1, 2))
+            return torch.view_as_real(pairs * freqs_cis[:, None]).flatten(3).transpose(1, 2)
+
+        q, k, v = (f(x).unflatten(-1, (self.n_heads, -1)) for f in (self.wq, self.wk, self.wv))
+        scores = turned(q) @ turned(k).transpose(2, 3) / q.shape[-1] ** 0.5 + mask
+        return self.wo((scores.softmax(-1) @ v.transpose(1, 2)).transpose(1, 2).flatten(2))
+"""
 TEXTS = (
+    LLAMA,
+    LLAMA.replace(" / q.shape[-1] ** 0.5", ""),
     ATTENTION,
     ATTENTION.replace("triu(1 + m - n)", "triu(1)"),
     ATTENTION.replace("triu(1 + m - n)", "triu(2 + m - n)"),
