@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 from filelock import FileLock
 from hypothesis.configuration import set_hypothesis_home_dir
+from hypothesis.internal.conjecture import providers
 
 from tests.literate.projects import ROOT, purge, succeed
 from tests.slices import SLICES, slice_of
@@ -22,6 +23,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # machine is no defect.
 hypothesis.settings.register_profile("repository", derandomize=True, database=None, deadline=None)
 hypothesis.settings.load_profile("repository")
+# Hypothesis also takes strings and numbers from those modules of ours that are loaded. They depend
+# on the tests that ran before in the same process: CI saw an example that nobody else had seen.
+providers._get_local_constants = lambda: providers._local_constants
 # What it does keep goes to the other caches. It is written before the first fixture runs.
 set_hypothesis_home_dir(ROOT / ".cache" / "hypothesis")
 

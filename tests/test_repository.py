@@ -5,11 +5,13 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis.internal.conjecture.providers import HypothesisProvider
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -268,3 +270,10 @@ def test_lessons_require_torch_alone_and_not_the_package_of_the_same_import_name
 def test_a_test_cannot_reach_another_machine() -> None:
     with socket.socket() as connection, pytest.raises(AssertionError, match="loopback only"):
         connection.connect(("192.0.2.1", 9))
+
+
+def test_generated_examples_do_not_depend_on_the_modules_that_are_loaded() -> None:
+    # An upgrade may give another name to what the configuration sets.
+    provider = HypothesisProvider(None)
+    assert "tests.conftest" in sys.modules
+    assert [*provider._local_constants.set_for_type("string")] == []
