@@ -194,6 +194,10 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
             "constants": assumed["constants"] | {k: shown(v) for k, v in tried.constants.items()}
         }
         assumed |= {"way": vars(made.way) if made.way else None}
+        angles = getattr(made.way, "angles", ())
+        if angles:
+            turned = " and ".join(f"`{one}`" for one in angles)
+            assumed["notes"] = [*notes, f"With 0 for the angles or places of {turned}"]
         assumed |= {"pictures": list(made.shape) if made.shape else None, "width": made.width}
         assumed |= {"sees": sees, "why": "you said so" if "sees" in answers else why}
         assumed |= {"leaks": leaks, "function": isinstance(kind, FunctionType)}

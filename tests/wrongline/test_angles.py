@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from wrongline.attention_tests import find_mistakes
+from wrongline.pasted import check
 from wrongline.pasted_models import best_way
 
 WIDTH, HEADS = 24, 3
@@ -102,3 +103,18 @@ def test_what_runs_without_tables_is_called_without_them() -> None:
 
     way, _ = best_way(Plain(lambda x: x), {})
     assert way is not None and way.angles == ()
+
+
+def test_the_page_says_what_was_given() -> None:
+    text = """
+class Attention(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.out = nn.Linear(d_model, d_model)
+
+    def forward(self, x, rope):
+        cos, sin = rope
+        return self.out(x.cumsum(1))
+"""
+    told = [one["assumed"]["notes"] for one in check(text, {}) if "assumed" in one]
+    assert told == [[], ["With 0 for the angles or places of `rope`"]]
