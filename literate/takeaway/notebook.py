@@ -608,13 +608,14 @@ def after_others(cells: Sequence[Cell], end: int, made: Mapping[str, str]) -> It
     r"""
     ## What a cell comes after
 
-    Its first line says it, below the title of a folded cell: the sections that make the names which
-    it looks up. A kernel that was restarted knows nothing, not even how to tell that. From the cell
+    Its first line says it, below the title of a folded cell: the sections above it that make the
+    names which it looks up. (A function can look up a name that is made further down, where it is
+    called.) A kernel that was restarted knows nothing, not even how to tell that. From the cell
     `end` on, where the page tries what it has, sections of this last part are enough: its form
     sends a reader who begins there to the cells above.
     """
     last_part = {section for _, section in _in_sections(cells[end:], "")}
-    section, defined = "", set[str]()
+    section, defined, there = "", set[str](), set[str]()
     for at, (cell, own) in enumerate(_in_sections(cells, SET_UP)):
         if own != section:
             section = own
@@ -622,12 +623,15 @@ def after_others(cells: Sequence[Cell], end: int, made: Mapping[str, str]) -> It
         if cell.cell_type == "code" and FIRST not in cell.source:
             asked = _looked_up(cell)
             above = ["what is above in this section"] if asked & defined else []
-            others = [one for one, names in made.items() if one != own and asked & {*names.split()}]
+            known = asked & there
+            others = [one for one, names in made.items() if one != own and known & {*names.split()}]
             late = [one for one in others if one in last_part]
             if at >= end and (late or above):
                 others = late
             _say_first(cell, [*(f"“{one}”" for one in others), *above])
             defined.update(bindings(ast.parse(cell.source).body))
+        if cell.cell_type == "code":
+            there.update(bindings(ast.parse(cell.source).body))
         yield cell
 
 

@@ -242,6 +242,30 @@ def example(x: "half" = math.pi):
     ]
 
 
+def test_a_cell_comes_after_no_section_below_it() -> None:
+    page = f'''{HEAD}
+def quarter(x):
+    r"""
+    ## Quarter
+    """
+    return half(half(x))
+
+def half(x):
+    r"""
+    ## Half
+    """
+    return x / 2
+
+def example():
+    return quarter(8) + half(2)
+'''
+    code = [one.source for one in notebook_of({PATH: page}).cells if one.cell_type == "code"]
+    assert code[1:3] == [
+        "def quarter(x):\n    return half(half(x))",
+        "def half(x):\n    return x / 2",
+    ]
+
+
 def test_below_the_other_pages_stands_one_heading() -> None:
     def headings(files: dict[str, str]) -> list[str]:
         texts = [one.source for one in notebook_of(files).cells if one.cell_type == "markdown"]
