@@ -102,7 +102,8 @@ def example(n_text: int = 7, n_tokens: int = 5, n_draft: int = 3, n_vocab: int =
         - [ ] The temperature is 1.
             - At any temperature.
     """
-    # Random weights. With trained ones, other guesses would be kept, and nothing else would change.
+    # Random weights, so a guess is kept by chance. With trained ones more would be kept, and nothing
+    # else would change.
     target = RewindingTransformer(n_vocab, 8, 4, 2, 32, n_text + n_tokens + n_draft).eval()
 
     # Plain writing, to compare with, and a draft that finds what came before.

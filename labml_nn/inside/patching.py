@@ -215,9 +215,9 @@ def example(
     ### Measured here
 
     The head with the score 0.66 is one of the second layer, with our third seed. With all heads the
-    loss is [0.032](../../results/induction.json#values.idle.none) nats. The three other heads of
-    the layer have scores of [0.95](../../results/induction.json#values.idle.others_score), and
-    without one of them the loss is
+    loss is [0.032](../../results/induction.json#values.idle.none) nats. Of the three other heads of
+    the layer, the lowest score is [0.95](../../results/induction.json#values.idle.others_score),
+    and without one of them the loss is
     [0.733](../../results/induction.json#values.idle.others_without) or more.
 
     [Each head of the first seed: the loss without it, and how much of the answer it brings

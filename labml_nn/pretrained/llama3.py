@@ -1,7 +1,7 @@
 r"""
 ---
 title: Llama 3
-summary: Grouped queries, rotary positions and SwiGLU together, filled with published weights.
+summary: Grouped queries, rotary positions and SwiGLU together, and a loader for published weights.
 know: ../transformers/rotary.py, ../transformers/memory/grouped_query.py
 paper:
   title: The Llama 3 Herd of Models
@@ -87,7 +87,7 @@ class Llama(nn.Module):
         * `attention` makes the attention of a layer
         """
         super().__init__()
-        # The three sizes that the outer parts need. Layers read the rest.
+        # What the outer parts need to know. Layers read the rest.
         n_vocab = config["vocab_size"]
         d_model = config["hidden_size"]
         eps = config["rms_norm_eps"]
@@ -212,8 +212,8 @@ def example(
     [1.939](../../results/pretrained.json#tables.llama.%CE%B5%20of%201e-12%2C%20not%201e-5.loss),
     since either is small beside the squares of the features. A comparison finds it. With the right
     one, from random files, our logits differ from those of the library “transformers” by less than
-    $10^{-10}$. We had no network to try the published weights. Left out are Llama's tokenizer and a
-    cache.
+    $10^{-10}$. We haven't tried the published weights themselves. Left out are Llama's tokenizer and
+    a cache.
 
     ### Exercises
 

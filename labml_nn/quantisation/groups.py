@@ -189,7 +189,8 @@ def example(
     [1.679](../../results/quantisation.json#values.float). In three bits with *one* scale for each
     matrix it is worse than counting [three letters in a row](../training/counting.py), and with a
     scale for each row it has [1.759](../../results/quantisation.json#tables.bits.3.rows). Groups
-    have more scales to store. The figure counts their bits, too.
+    have more scales to store. The figure counts their bits, too: for a row as if it always had 128
+    weights. (Some rows have 512, and need even less.)
 
     [Loss against bits](../../results/quantisation.json#figures.bits)
 

@@ -63,7 +63,8 @@ def example(seq_len: int = 7, batch_size: int = 3) -> tuple[Tensor, Tensor]:
 
     ??? question "You add 1 to the batch on the CPU, after the copy was asked for. What may happen?"
         The GPU may fetch it before or after the addition, or in the middle. Here it can't happen:
-        the pinned memory is a copy that nobody else knows.
+        `pin_memory` makes a copy that nobody else knows. (If you had pinned the batch yourself, it
+        would return the same tensor, and it could happen.)
 
     ??? question "Which line of a training waits for the GPU, if not the copy?"
         The one that reads a number, such as `loss.item()`.

@@ -138,7 +138,8 @@ class CachedTransformer(AutoregressiveTransformer):
 
     def __init__(self, *sizes: int) -> None:
         r"""
-        * `sizes` are the arguments of the model. It is for writing, so it has no dropout
+        * `sizes` are the arguments of the model, from `n_vocab` to `seq_len`. Leave out its dropout,
+          which is 0 then: this model is for writing
         """
         super().__init__(*sizes, attention=CachedAttention)
 

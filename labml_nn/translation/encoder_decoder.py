@@ -125,8 +125,9 @@ class EncoderDecoder(nn.Module):
 
         The memory of a source, `[source_len, batch_size, d_model]`, and what is visible of it.
         """
-        # Everything but padding, for all queries alike: `[1, source_len, batch_size]`. There is no
-        # causal mask, since the source is there as a whole: “5” can look at the “/” that follows.
+        # Everything but padding, for all queries alike: `[1, source_len, batch_size]`. The source is
+        # there as a whole, so no causal mask is needed: “5” can look at the “/” that follows. (These
+        # dates can do without that: [a causal mask](encoder_decoder.py#example) does no harm.)
         visible = (source != self.pad).unsqueeze(0)
 
         # The vectors at padding are computed, too, but nobody looks at them.

@@ -12,8 +12,9 @@ terms:
 ---
 
 [Sharing heads of keys](grouped_query.py) makes the [cache](../kv_cache.py) of a model that writes
-smaller, but heads that share a value have less to say. Here every head keeps keys and values of its
-own. They are made of a *latent* $c_j$, a vector of a few features that all heads share:
+smaller, but in the paper's comparison (appendix D) models that share are worse. Here every head
+keeps keys and values of its own. They are made of a *latent* $c_j$, a vector of a few features that
+all heads share:
 
 $$
 c_j = \operatorname{RMSNorm}(W^C x_j) \qquad K_{jh} = W^K_h c_j \qquad V_{jh} = W^V_h c_j
@@ -197,8 +198,8 @@ def example(
     and [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) with
     multi-head attention (means of three seeds). That isn't to the latents' credit: [rotary
     positions](../positions/extrapolation.py) come with them. Take the rotation away and add sines
-    again, and it is 2.24. Leave the latents out, and keep rotary positions for all features of
-    plain heads, and it is 2.05 (one seed each).
+    again, and it is 2.24 (one seed). Leave the latents out, and keep rotary positions for all
+    features of plain heads, and it is 2.04 (three seeds).
 
     ### Exercises
 
