@@ -23,9 +23,10 @@ the weight ends within 0.1 of it. In our small model, a rate that falls is worth
 [0.101](../../results/loop_parts.json#tables.parts.The%20rate%20doesn%27t%20fall.worth).
 
 **Why a warm-up?** The usual explanation is that [AdamW](adamw.py) divides each gradient by its
-usual size, and in the first steps has seen too few to know what is usual. In our small model the
-warm-up is worth [0.016](../../results/loop_parts.json#tables.parts.No%20warm-up.worth), no more
-than three seeds differ among themselves.
+usual size, and in the first steps has seen too few to know what is usual. In our small model, at a
+rate of 0.003, the warm-up is worth
+[0.016](../../results/loop_parts.json#tables.parts.No%20warm-up.worth), no more than three seeds
+differ among themselves. At a rate of 0.01 [it helps](../training/loop.py#example).
 
 **In:** the number of a step, and how many there are. **Out:** the learning rate of that step, as a
 share of the highest one. Each of the three schedules here can be the `schedule` of [the

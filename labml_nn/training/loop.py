@@ -64,9 +64,9 @@ def learning_rate(step: int, steps: int, warmup: float = 0.05, final: float = 0.
 
     The rate of a step, as a share of the highest rate. AdamW divides each gradient by its usual
     size, and after one step it knows one gradient: a weight whose gradient was 0.001 moves as far
-    as one whose gradient was 1. So the rate rises slowly at first; on our small models that gains
-    nothing that we could measure. At the end it falls, and the weights settle. In our runs [the
-    fall matters most](loop.py#example).
+    as one whose gradient was 1. So the rate rises slowly at first. With our usual rate that gains
+    nothing that we could measure; [with higher ones](loop.py#example) it does. At the end the rate
+    falls, and the weights settle. In our runs the fall matters most.
 
     [The learning rate in the course of 2,000 steps](../../results/drawings.json#figures.schedule)
     """
@@ -265,8 +265,10 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
     [The loss 100 steps after one gradient that was too long; means of three
     seeds](../../results/odd_batch.json#tables.lengths)
 
-    To break a training by leaving out the warm-up, we tried short runs: four layers with rates of
-    0.01 and 0.03, and twelve with the normalisation before or after each sum. None broke.
+    The warm-up is for higher rates. We trained the small transformer for 250 steps with rates of
+    0.01 and 0.03, and let the rate rise or not (three seeds each). Without the rise the loss goes
+    up at first, from 4.3 to between 4.5 and 6.9. Then it falls, but in the end it is 2.47 where
+    with the rise it is 2.33 (a rate of 0.01), and 2.77 where it is 2.50 (0.03).
 
     ### What the loop leaves to you
 
