@@ -1,13 +1,15 @@
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.training.data import RandomWindows
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
 from labml_nn.training.loop import adamw, clip_gradients, evaluate, gradients, learning_rate, train
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from tests.labml_nn.training.engine.models import N_VOCAB, make_model, make_text
 from tests.labml_nn.transformers.seam import equals
 from tests.oracles.compare import largest
@@ -34,6 +36,29 @@ def test_the_rate_is_never_zero_nor_above_the_highest(warmup: float) -> None:
     rates = [learning_rate(step, 10, warmup, final=0.0) for step in range(10)]
     assert max(rates) == 1.0
     assert min(rates) > 0
+
+
+def first_losses(warmup: float) -> list[float]:
+    r"""The first six of 250 steps of the small transformer at ten times the usual rate."""
+    tokenizer, tokens, _ = prepare(tiny_shakespeare(), 64)
+    torch.manual_seed(1)
+    model = AutoregressiveTransformer(len(tokenizer))
+    losses: list[float] = []
+
+    def after_step(step: int, loss: Tensor) -> bool:
+        losses.append(loss.item())
+        return step == 6
+
+    batches = RandomWindows(tokens, 64, 12, seed=1)
+    schedule = partial(learning_rate, warmup=warmup)
+    train(model, batches.at, [adamw(model, 0.03)], 250, schedule=schedule, after_step=after_step)
+    return losses
+
+
+def test_at_a_high_rate_the_loss_jumps_above_its_first_value_unless_the_rate_rises() -> None:
+    with_rise, without = first_losses(0.05), first_losses(0.0)
+    assert max(without) > 1.2 * without[0]
+    assert max(with_rise) == with_rise[0]
 
 
 def from_adamw() -> float:
