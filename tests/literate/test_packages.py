@@ -25,13 +25,15 @@ WORD = re.compile(r"[^\W_]+")
 UNSEEN = re.compile(
     r":[A-Za-z][\w+]*(?::[a-z]+)?:(?=`)"
     r"|(?<=`)~[\w.\[\]]*\.(?=\w+`)|<[^`<>]*>(?=`)"
-    r"|(?m:^\s*\.\. _.*$(?:\n\s+https?:\S+$)?|^\s*\.\. +[\w:-]+ ?::(?: *\w+ *$)?)"
+    r"|(?m:^\s*\.\. _.*$(?:\n\s+https?:\S+$)?|^\s*\.\. *\w[\w:-]*? ?::?(?= |$)(?: *\w+ *$)?)"
     r"|(?m:^\s*(?:```|~~~).*$)"
     r"|(?<=\|) +\w+::"
     r"|(?m:^\s*(?:!!!|\?{3}\+?) *\w+)"
-    r"|(?m:^\s*:(?:align|alt|height|label|meta|name|nowrap|scale|width)\b.*$)"
+    r"|(?m:^\s*:(?:align|alt|height|label|meta|name|nowrap|scale|toctree|width)\b.*$)"
     r"|(?m:^\s*[:@](?:type|vartype)\s+[\w.*]+\s*:|^\s*[:@][a-z]+(?=[\s:]))"
     r"|<!--[\s\S]*?-->"
+    # KaTeX has another name for this environment.
+    r"|(?<=\\begin\{)multline(?=\*?\})|(?<=\\end\{)multline(?=\*?\})"
 )
 ENVIRONMENT = re.compile(r"\\begin\{(align|alignat|equation|gather)\*?\}.*?\\end\{\1\*?\}", re.S)
 
