@@ -42,6 +42,7 @@ from literate.page.pages_on_disk import digest
 from literate.page.steps import steps
 from literate.problems import LiterateError, Problem
 from literate.python import kept_names, names_in_notes
+from literate.python.lacking import told_once
 from literate.python.references import modules_on_demand, network
 from literate.python.references import on_demand as network_on_demand
 from literate.python.seen import Seen
@@ -416,7 +417,7 @@ def pages(
                 *kept_pages.problems(source, names, site.settings),
                 *_of_neighbours(site.settings, source, measured.get(source.path)),
             ]
-            yield replace(written, problems=tuple(sorted(set(against))))
+            yield replace(written, problems=tuple(sorted({*told_once(against)})))
 
 
 def problems(
@@ -450,8 +451,8 @@ def problems(
     with Formulas(katex.folder(site.settings)) as formulas:
         around = context(site.links, formulas, measured, changes, all_steps, unmeasured)
         for source in chosen:
-            yield from _owed(site.settings, page(source, around).problems)
-            yield from rules.problems(source, names, site.settings)
+            of_page = _owed(site.settings, page(source, around).problems)
+            yield from told_once([*of_page, *rules.problems(source, names, site.settings)])
             yield from _of_neighbours(site.settings, source, measured.get(source.path))
             if has_notebook(source, site.settings):
                 try:

@@ -17,7 +17,7 @@ import builtins
 import importlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -26,7 +26,7 @@ from types import ModuleType
 
 from literate.problems import Problem
 from literate.python.meanings import Meanings
-from literate.python.names_in_notes import ACTIVE
+from literate.python.names_in_notes import ACTIVE, NOTE
 from literate.python.scopes import bindings
 from literate.reading.inline_marks import names_of_roles
 from literate.reading.source import Source, nodes
@@ -41,6 +41,8 @@ _MAKES_NAMES = re.compile(
 _PLAIN_BASES = {"object", "ABC", "abc.ABC", "Generic", "typing.Generic", "Protocol"}
 _PLAIN_BASES |= {"typing.Protocol"}
 MOST_STEPS = 6
+# How a problem begins.
+REFERENCE = "the reference names"
 
 
 # Where a name isn't, the name, and the names that are there.
@@ -72,7 +74,7 @@ class Lacking:
                     continue
                 near = next(iter(get_close_matches(last, sorted(others), 1, NEAR)), "")
                 hint = f"; is `{near}` meant?" if near else "."
-                sentence = f"the reference names `{name}`, but `{holder}` has no `{last}`{hint}"
+                sentence = f"{REFERENCE} `{name}`, but `{holder}` has no `{last}`{hint}"
                 yield Problem(source.path, docstring.first + at, sentence)
 
     def _lacks(self, name: str, source: Source) -> _Lack | None:
@@ -161,6 +163,33 @@ class Lacking:
                 return None
             found |= more
         return frozenset(found)
+
+
+def told_once(problems: Iterable[Problem]) -> list[Problem]:
+    r"""
+    ## A name is told once
+
+    The names in notes are [looked up](names_in_notes.py) without a look at what a role leads to. Of
+    a name that a role gives, what is said of the role says more.
+    """
+    found = list(problems)
+    of_roles: dict[tuple[str, int], list[str]] = {}
+    for one in found:
+        if one.sentence.startswith(f"{REFERENCE} `"):
+            of_roles.setdefault((one.path, one.line), []).append(_named(one))
+    return [
+        one
+        for one in found
+        if not one.sentence.startswith(f"{NOTE} `")
+        or not any(
+            f".{name}".endswith(f".{_named(one)}")
+            for name in of_roles.get((one.path, one.line), ())
+        )
+    ]
+
+
+def _named(problem: Problem) -> str:
+    return problem.sentence.split("`")[1]
 
 
 def _bound(source: Source) -> frozenset[str]:

@@ -41,6 +41,8 @@ from literate.reading.source import Definition, Source, nodes
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _OPTION = re.compile(r"--[a-z][\w-]*")
+# How a problem begins.
+NOTE = "the note names"
 # How near a name must be, where most of them are other people's.
 SURE = 0.9
 # And how near a word in it.
@@ -303,7 +305,7 @@ def _problems(path: str, spans: Sequence[Span], names: Names) -> Iterator[Proble
     for span, name in _unknown(spans, _made_up(spans), names):
         meant = names.meant(name)
         hint = f"is `{meant}` meant?" if meant else "a foreign name goes in quotes, not backticks."
-        yield Problem(path, span.line, f"the note names `{name}`, which nothing here has; {hint}")
+        yield Problem(path, span.line, f"{NOTE} `{name}`, which nothing here has; {hint}")
 
 
 def _misspelt(source: Source, notes: Sequence[Note], names: Names) -> Iterator[Problem]:
@@ -339,7 +341,7 @@ def _misspelt(source: Source, notes: Sequence[Note], names: Names) -> Iterator[P
             if note.kind == "comment" and meant in said:
                 continue
             told.add(name)
-            sentence = f"the note names `{name}`; is `{meant}` meant?"
+            sentence = f"{NOTE} `{name}`; is `{meant}` meant?"
             yield Problem(source.path, span.line, sentence, GUESS)
 
 

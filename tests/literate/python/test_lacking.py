@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from literate.python.lacking import Lacking
+from literate.python import names_in_notes
+from literate.python.lacking import Lacking, told_once
 from literate.python.meanings import Meanings
 from literate.python.statements import by_module
 from literate.reading.source import parse
@@ -62,6 +63,20 @@ def test_a_role_names_nothing(role: str, told: str, tmp_path: Path) -> None:
     found = [*Lacking(Meanings(by_module(sources)), tmp_path).problems(sources[-1])]
     assert [one.sentence.partition(", but ")[2] for one in found] == [told] * bool(told)
     assert all(one.line == 7 for one in found)
+
+
+def test_a_name_that_a_role_gives_in_vain_is_told_once(tmp_path: Path) -> None:
+    note = "See :class:`~pkg.cards.Hnd`, :class:`pkg.cards.Hnd` and `Hnad`."
+    user = parse(f'"""{note}"""\n', "pkg/user.py")
+    sources = [*(parse(text, path) for path, text in FILES.items()), user]
+    found = [
+        *Lacking(Meanings(by_module(sources)), tmp_path).problems(user),
+        *names_in_notes.problems(user, names_in_notes.names(sources, tmp_path)),
+    ]
+    assert [one.sentence.split("`")[1] for one in told_once(sorted({*found}))] == [
+        "Hnad",
+        "pkg.cards.Hnd",
+    ]
 
 
 def test_a_role_names_what_is_in_the_package_beside_a_module_of_its_name(tmp_path: Path) -> None:
