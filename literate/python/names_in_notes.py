@@ -50,7 +50,8 @@ WORD = 0.7
 _INDEX = re.compile(r"[a-z]|\d+")
 # What is told of the name that something had before.
 _FORMER = re.compile(
-    r"\b(?:also(?= (?:known|called|named))|renamed from|former|formerly|previously|used to be"
+    r"\b(?:also(?= (?:known|called|named))|renamed from|former|formerly|originally"
+    r"|initially|previously|used to be"
     r"|was called|was named|deprecated|removed)(?: (?:called|known|named|spelled|as|the|an?))*"
     r"[\s`:]*$",
     re.I,
@@ -85,8 +86,9 @@ _NO_FORMULA = re.compile(r"\S[/-]\S|(?:^|\s)-{1,2}\w")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # The title of a section.
 _SECTION = re.compile(r"\*\*([^*]+)\*\*")
-# What an item of a list begins with.
+# What an item of a list begins with; and what is the name of nothing in code, as “x-y”.
 _LISTED = re.compile(r"(?:(?:, | and |, and )?`[^\W\d]\w*`)+")
+_NO_NAME = re.compile(r"`\w+[-/]\w+`")
 # Modules of Python that do something when they are imported.
 ACTIVE = {"antigravity", "idlelib", "this", "turtledemo"}
 # Python looks for these names, too, but none of its own classes has them.
@@ -165,7 +167,9 @@ class Names:
         )
         if last in self.known or is_plural or (dot and root not in among | {"self", "cls"}):
             return ""
-        near = _near(last, [one for one in among if not one.endswith(last)], SURE)
+        # A string such as “media.fields” is no name that somebody could have meant.
+        possible = [one for one in among if not one.endswith(last) and "." not in one]
+        near = _near(last, possible, SURE)
         if not near or last.endswith(near) or not _has_the_same_words(last, near):
             return ""
         # The name of a family, as “glTexImage” is that of “glTexImage2D”.
@@ -449,8 +453,9 @@ def _listed(
         explained = " ".join(item.text for item in items)
         is_open = has_others or not all(f"{rest}`" in explained for rest in rests)
         is_of_attributes = section is not None and section[1].lower() == "attributes"
-        # Where nothing says what a list is of, one of its names has to be right.
-        if not section and own.isdisjoint(said):
+        # Where nothing says what a list is of, one of its names has to be right, and each a name.
+        of_others = own.isdisjoint(said) or any(_NO_NAME.match(item.text) for item in items)
+        if not section and of_others:
             continue
         for item, names in listed:
             for name in names:

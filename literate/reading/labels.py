@@ -58,7 +58,8 @@ def undefined(chosen: Iterable[Source]) -> Iterator[Problem]:
     r"""
     ## Substitutions of the chosen sources that their docstring doesn't define
 
-    What looks like one in a block of code is none, and neither is the name of an argument.
+    What looks like one in a block of code is none, and neither is the name of an argument. A page
+    has it once.
     """
     for source in chosen:
         found = [
@@ -70,11 +71,15 @@ def undefined(chosen: Iterable[Source]) -> Iterator[Problem]:
         notes = (row.note for row in rows(source) if found and row.note)
         code = [one.text for note in notes for one in note.parsed.spans if one.kind == "fence"]
         arguments = {one.arg for one in source.once(nodes) if isinstance(one, ast.arg)}
+        lines: dict[str, list[int]] = {}
         for line, name in found:
             if name not in arguments and not any(f"|{name}|" in text for text in code):
-                sentence = f"the docstring doesn't define the substitution “|{name}|”, so its name "
-                sentence += "is all that is shown; the settings of Sphinx are not read."
-                yield Problem(source.path, line, sentence, UNDEFINED)
+                lines.setdefault(name, []).append(line)
+        for name, places in lines.items():
+            several = f", in {len(places)} places" if len(places) > 1 else ""
+            sentence = f"the docstring doesn't define the substitution “|{name}|”, so its name "
+            sentence += f"is all that is shown{several}; the settings of Sphinx are not read."
+            yield Problem(source.path, places[0], sentence, UNDEFINED)
 
 
 def _undefined(docstring: Docstring) -> Iterator[tuple[int, str]]:

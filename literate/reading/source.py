@@ -40,6 +40,8 @@ _ESCAPE = re.compile(
     r"\\(?:[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]+\}|[\s\S])"
 )
 _MEANT = re.compile(
+    # The end of a line behind that of a sentence.
+    r"(?<=[.!?:])\\n(?=[ \t]*(?:\n|$))|"
     r"(?<!\\)(?:\\\\)*(?:\\\\(?=[^\s\\])|(?<=`)\\\\(?=\s)|\\{4}(?!\\)|\\[\"'\n]|\\x[0-9a-fA-F]{2}|\\[uU][0-9a-fA-F]{4}|\\N\{)"
 )
 # Two backslashes before a blank end a line of TeX; where there is no formula, one is meant.

@@ -181,6 +181,8 @@ def test_a_class_may_have_attributes_from_elsewhere() -> None:
         ("* `width`", "  + `int` sets it", "* `kind`", "  + `ascii`: plain"),
         # Values of an argument are no arguments.
         ("* `heads` is one of", "    * `none`", "    * `all_of_them`"),
+        # A picture, of which one part is called as a name.
+        ("* `x-y`: a place", "* `heads`: an angle", "* `tau`: a force"),
     ],
 )
 def test_a_list_of_other_things_names_no_arguments(docstring: tuple[str, ...]) -> None:
@@ -259,6 +261,13 @@ def test_outside_strict_a_name_is_misspelt_if_its_file_has_nearly_the_same(
     assert said == ([f"the note names `{name}`; is `{meant}` meant?"] if meant else [])
 
 
+def test_a_string_with_a_dot_is_no_name_that_is_meant() -> None:
+    text = "F.\n\n    Parameters\n    ----------\n    media_fields : list\n        Some.\n    "
+    code = f'{GPT}KEYS = ("media.fields",)\n\n\ndef f(**other):\n    """{text}"""\n'
+    source = page("", code)
+    assert [*problems(source, names([source, page("", CODE)], ROOT), strict=False)] == []
+
+
 def test_a_word_in_a_string_of_the_code_is_no_misspelt_name() -> None:
     source = page("The counter `n_emb`.", GPT + "LATEX = r'\\setcounter{n_emb}{1}'\n")
     assert [*problems(source, names([source, page("", CODE)], ROOT), strict=False)] == []
@@ -274,6 +283,7 @@ def test_a_word_in_a_string_of_the_code_is_no_misspelt_name() -> None:
         ("It was previously called `resultcallback` (with a mistake).", ""),
         ("Replaces the former ``resultcallback``.", ""),
         ("It is also known as ``resultcallback``.", ""),
+        ("Added, originally called ``resultcallback``.", ""),
         ("Looking for ``resultcallback``? No, use ``result_callback`` instead.", ""),
         ("It makes a :func:`~other.resultcallback`.", ""),
         # It is no name, but a pattern; or one that is given here.

@@ -171,6 +171,9 @@ def test_qualified_names_and_places_of_definitions() -> None:
         (r"$a \\ b$", r"$a \\ b$"),
         (r"2\\ *a*", r"2\ *a*"),
         (r"a \\\\ b", r"a \\ b"),
+        # A line may end behind a sentence, and in a word that is quoted it is told of.
+        (r"One." + r"\n", "One. "),
+        (r"A line “data\n”.", r"A line “data\n”."),
         # Who means TeX has one backslash for it, which Python leaves or misreads.
         (r"$\theta$ and $\mu$", r"$\theta$ and $\mu$"),
         (r"$\mu$ and \u2081", r"$\mu$ and \u2081"),
