@@ -21,11 +21,17 @@ import re
 import textwrap
 
 # Prompts of Python and of a notebook, and what stands before a result; commands of a notebook.
-PROMPT = r"^(>>>|\.\.\.|In ?\[[\d ]*\]:|\s*\.\.\.:)( |$)"
+PROMPT = r"^((>>>|\.\.\.|In ?\[[\d ]*\]:|\s*\.\.\.:)( |$)){1,2}"
 ALONE = r"^\s*(In|Out) ?\[[\d ]*\]:?\s*$"
 RESULT = r"^Out ?\[[\d ]*\]:"
 COMMAND = r"^\s*[!%]\S"
 FENCE = r"^\s*(```|~~~)"
+
+# What stands before each line of a listing, of an answer to a letter, and of a change.
+NUMBER = r"^\s*(\d+)(?:[:.|]|(?=\s|$))"
+QUOTE = r"^> ?(?!>)"
+CHANGE = r"^[ +]"
+REMOVED = r"^(-|@@|diff |index |\\)|^\+\+\+ "
 
 # What is meant as code, even if it doesn't parse.
 BEGINS = (
@@ -89,6 +95,30 @@ def without_prompts(lines: list[str]) -> list[str]:
         return ["" if re.match(ALONE, one) or re.match(RESULT, one) else one for one in lines]
     if any(re.match(r">>> |In ?\[[\d ]*\]: ", one) for one in lines):
         return [re.sub(PROMPT, "", one) if re.match(PROMPT, one) else "" for one in lines]
+    return lines
+
+
+def without_signs(lines: list[str]) -> list[str]:
+    r"""
+    ## Without what stands before each line
+
+    Numbers that count the lines, the signs of a quotation, and those of a change, whose old lines
+    go.
+    """
+    said = [one for one in lines if one.strip()]
+    if all(re.match(QUOTE, one) for one in said):
+        return [re.sub(QUOTE, "", one) for one in lines]
+    if all(re.match(f"{CHANGE}|{REMOVED}", one) for one in said):
+        return ["" if re.match(REMOVED, one) else one[1:] for one in lines]
+    counted = [re.match(NUMBER, one) for one in said]
+    numbers = [int(one[1]) for one in counted if one]
+    first = numbers[0] if numbers else 0
+    # Some pages put them on lines of their own.
+    alone = sum(one.strip().isdigit() for one in said)
+    is_each = len(numbers) == len(said) or len(numbers) == alone > 1
+    if is_each and numbers == [*range(first, first + len(numbers))]:
+        bare = [re.sub(NUMBER, "", one) if re.match(NUMBER, one) else one for one in lines]
+        return textwrap.dedent("\n".join(bare)).split("\n")
     return lines
 
 
@@ -185,6 +215,7 @@ def code_in(text: str) -> str:
     steps = (
         lambda lines: textwrap.dedent("\n".join(lines)).split("\n"),
         lambda lines: ["" if re.match(COMMAND, one) else one for one in lines],
+        without_signs,
         without_prompts,
         within_fences,
         pieces,

@@ -12,6 +12,12 @@ from wrongline.code_in import code_in, example
     [
         (">>> def f():\n...     return 3\n...\n>>> f()\n3", "def f():\n    return 3\n\nf()\n"),
         ("In [1]: def f():\n   ...:     return 3\n\nOut[1]: 3", "def f():\n    return 3\n\n"),
+        ("In [1]: >>> def f():\n   ...: ...     return 3", "def f():\n    return 3"),
+        (" 9  def f():\n10      return 3\n11", "def f():\n    return 3\n"),
+        ("1: a = [\n2:   5]\n3: b = a", "a = [\n  5]\nb = a"),
+        ("7\ndef f():\n8\n    return 3", "\ndef f():\n\n    return 3"),
+        ("> def f():\n>     return 3\n>\n", "def f():\n    return 3\n\n"),
+        ("@@ -3,2 +3,2 @@\n-def g():\n+def f():\n     return 3", "\n\ndef f():\n    return 3"),
         ("!pip install x\n%matplotlib inline\na = 5\n", "\n\na = 5\n"),
         ("```python\na = 5\n```", "\na = 5\n"),
         # What runs stays as it is.
