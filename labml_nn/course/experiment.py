@@ -110,8 +110,8 @@ def example(n_letters: int = 2, n_vocab: int = 3) -> float:
         more.
 
     ??? question "Change the seed. By how much do the losses differ?"
-        The chart above has a mark for three seeds on each bar. A smaller difference between two
-        steps says nothing.
+        The chart at the top has a mark for three seeds on each bar. A smaller difference between
+        two steps says nothing.
     """
     # Three times the same word: the more context, the surer the next letter is. It is counted and
     # judged on the same text, so longer contexts can only gain here.

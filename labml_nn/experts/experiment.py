@@ -181,6 +181,7 @@ def notebook(
     # goes on.
     for way, run in runs.items():
         run.train(steps)
+        run.model.eval()
 
         # The loss over the whole validation text, and the greatest load of each layer. 1 would be
         # perfect balance; compare both numbers, since balance alone is no aim.

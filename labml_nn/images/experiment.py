@@ -144,6 +144,7 @@ def notebook(steps: int = 800, seed: int = 1, keep_in: str = "") -> None:
     # Stop it when you like; run this cell again, and it goes on. There are 2,000 other digits to
     # measure with: no training has the seed 0.
     reading.train(steps)
+    reader.eval()
     images, digits = digits_at(0, seed=0, batch_size=2000)
     with torch.no_grad():
         loss, right = judge(reader(images), digits)
@@ -171,6 +172,7 @@ def notebook(steps: int = 800, seed: int = 1, keep_in: str = "") -> None:
     # After its training, which of all 110 captions is nearest to each image? We count the right
     # answers for the captions of the training, and for the twelve that were kept from it.
     naming.train(steps)
+    namer.eval()
     scenes, numbers = pairs.held_out()
     with torch.no_grad():
         logits = namer(scenes, pairs.texts)

@@ -123,6 +123,7 @@ def notebook(steps: int = 600, seed: int = 1, keep_in: str = "") -> None:
     # ### Train it
     # Stop it when you like; run this cell again, and it goes on.
     training.train(steps, look, times=60)
+    model.eval()
     loss, right, _ = measure(model, *held_out)
     print(f"validation loss where sequences repeat {loss:.3f}, predicted {right:.1%}")
 

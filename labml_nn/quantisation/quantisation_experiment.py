@@ -94,7 +94,7 @@ def notebook(
         losses[name] = []
         for n_bits in bits:
             # Always from the same weights.
-            rounded = copy.deepcopy(model)
+            rounded = copy.deepcopy(model).eval()
             round_model(rounded, n_bits)
 
             # Over the whole validation text.
@@ -106,8 +106,8 @@ def notebook(
     import matplotlib.pyplot as plt
 
     for name, values in losses.items():
-        # A line for each way of rounding.
-        plt.plot(bits, values, marker="o", label=name)
+        # A line for each way of rounding. After a stop, the last one may be shorter.
+        plt.plot(bits[: len(values)], values, marker="o", label=name)
     plt.xlabel("bits of a weight, without its scale")
     plt.ylabel("validation loss")
     plt.legend()

@@ -80,6 +80,7 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
 
     # It takes about a second.
     imitation.train(60)
+    start.eval()
     found = measure(start, sizes)
     print(f"validation loss {found['loss']:.3f}, right: {found['greedy']:.1%}")
 
@@ -106,6 +107,7 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     # the advantages of a group add up to zero, so what is left of the loss is the distance to the
     # start, which begins at 0. The reward is below.
     run.train(steps)
+    model.eval()
     found = measure(model, sizes)
     print(f"validation loss {found['loss']:.3f}, right: {found['greedy']:.1%}")
 

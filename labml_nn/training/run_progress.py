@@ -54,6 +54,10 @@ def where_it_begins(
     * `before` is for how many steps the model was trained by others
     * `file` is the one that the run is [kept](run_file.py) in, if it is
     """
+    # A form was filled in with 0, or with −5. It must not look as if the model had been trained.
+    if steps < 1:
+        return f"asked for {steps:,} steps, so nothing is trained: ask for 1 or more."
+
     # A new run: the usual case, and that of a model which is fine-tuned.
     if not done:
         trained = f"from weights that were trained for {before:,} before"

@@ -117,9 +117,10 @@ def look_inside(
     pictures = []
     for names, tensor, statement in tensors_of_lines(function, call):
         title = f"{', '.join(names)}: {list(tensor.shape)}"
-        # A single number needs no picture.
-        if tensor.numel() == 1:
-            print(f"{title}, {tensor.item():.4g}    {statement}")
+        # A single number needs no picture, and a tensor without numbers has none.
+        if tensor.numel() <= 1:
+            value = f", {tensor.item():.4g}" if tensor.numel() else ""
+            print(f"{title}{value}    {statement}")
             continue
         squares = as_squares(tensor, labels)
         for number, square in enumerate(squares, 1):
@@ -129,6 +130,8 @@ def look_inside(
             meant = (letters or {}).get(names[0]) if max(square.shape) <= 14 else None
             pictures.append((text, square, meant))
 
+    if not pictures:
+        return
     columns = min(4, len(pictures))
     rows = math.ceil(len(pictures) / columns)
     size = (3.5 * columns, 3.7 * rows)

@@ -37,6 +37,20 @@ import os
 print(find_spec("labml_nn"), find_spec("literate"), os.listdir())
 """
 
+# With dropout on, a model seems worse than it is. What calls it is no training.
+MODES = """
+import sys, torch
+
+def refuse(model, inputs):
+    if hasattr(model, "steps_trained") and model.training and not torch.is_grad_enabled():
+        frame = sys._getframe()
+        while frame and frame.f_code.co_name != "train":
+            frame = frame.f_back
+        assert frame, "a trained model is looked at in the mode of training"
+
+torch.nn.modules.module.register_module_forward_pre_hook(refuse)
+"""
+
 
 @pytest.fixture(scope="module")
 def execute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
@@ -48,7 +62,7 @@ def execute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
         def run(text: str, form: Mapping[str, object]) -> NotebookNode:
             notebook = fill_in(text, form)
-            notebook.cells.insert(0, new_code_cell(WHERE, id="where"))
+            notebook.cells.insert(0, new_code_cell(WHERE + MODES, id="where"))
             kernels.run(notebook)
             assert printed(notebook.cells[0]) == "None None []\n"
             return notebook

@@ -172,6 +172,16 @@ def test_it_says_where_it_begins_and_that_nothing_is_left() -> None:
     assert model.steps_trained == 7
 
 
+def test_with_no_step_to_make_it_says_that_nothing_is_trained() -> None:
+    said: list[str] = []
+    run = run_of(make(), say=said.append)
+    run.train(-5)
+    run.train(0)
+    expected = "asked for {} steps, so nothing is trained: ask for 1 or more."
+    assert said == [expected.format(-5), expected.format(0)]
+    assert run.losses == []
+
+
 def test_a_look_has_no_dropout_and_what_it_sees_is_kept() -> None:
     run = run_of(make())
     run.train(10, lambda: run.model.training, times=5)

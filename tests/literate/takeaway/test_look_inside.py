@@ -118,3 +118,11 @@ def test_where_words_have_no_room_there_are_colours(
     plt.close()
     assert len(axes.texts) == letters
     assert bool(axes.images[0].get_array().any()) is coloured
+
+
+def test_a_tensor_without_numbers_is_told_and_needs_no_picture(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(plt, "show", lambda: pytest.fail("nothing to draw"))
+    look_inside(scaled, lambda: scaled(X[:0], MASK[:0], 3.0))
+    assert "x: [0, 2]    \nmask: [0, 2]" in capsys.readouterr().out
