@@ -39,6 +39,8 @@ _Made = tuple[list[TextLine], int] | None
 
 FENCE = re.compile(r"\s*(?P<mark>`{3,}(?!.*`)|~{3,}(?!.*~))")
 _DIRECTIVE = re.compile(r"\s*\.\. +(?P<name>[A-Za-z][\w:.+-]*) ?::(?:\s+(?P<said>.*))?$")
+# The same as MyST writes it.
+_OF_MYST = re.compile(r"\s*(?:`{3,}|~{3,})\{(?P<name>[A-Za-z][\w:.+-]*)\}(?:[ \t]+(?P<said>.*))?$")
 # A field with a name that its author chooses; a role begins alike.
 _FIELD = re.compile(r"\s*:(?P<name>[A-Za-z][^:`\n]*):(?:\s+(?P<said>.*))?$")
 _OPTION = re.compile(r"\s*:(?P<option>[\w-]+):(?P<value>\s.*|$)")
@@ -310,10 +312,17 @@ def _language(lines: Sequence[TextLine]) -> str:
 
 def _fence(lines: Sequence[TextLine], at: int) -> _Made:
     r"""
-    A block of code in Markdown stays as it is.
+    A block of code in Markdown stays as it is, unless it is a directive as MyST writes it.
     """
     end = end_of_fence(lines, at)
-    return (list(lines[at:end]), end) if end > at else None
+    match = _OF_MYST.match(lines[at].text) if end > at else None
+    if match is None or match["name"].lower() not in DIRECTIVES:
+        return (list(lines[at:end]), end) if end > at else None
+    head = TextLine(f".. {match['name']}:: {match['said'] or ''}".rstrip(), lines[at].at)
+    is_closed = end - 1 > at and not lines[end - 1].text.strip().strip("`~")
+    inside = dedented(lines[at + 1 : end - is_closed])
+    taken = _directive([head, *indented(inside, "   ")], 0)
+    return (indented(taken[0], place(lines, at)), end) if taken else None
 
 
 def end_of_fence(lines: Sequence[TextLine], at: int) -> int:

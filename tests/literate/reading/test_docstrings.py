@@ -203,6 +203,10 @@ def test_a_problem_in_a_list_has_its_line_in_the_file() -> None:
         ),
         (".. note::\n   Look.", '!!! note "Note"\n    Look.'),
         (".. Danger:: Look.", '!!! danger "Danger"\n    Look.'),
+        # As MyST writes directives.
+        ("```{figure} a/b.png\n:alt: A b\n\nOf b.\n```\nText", "![A b](a/b.png)\nOf b.\nText"),
+        ("* one\n\n  ~~~{note}\n  Look.", '* one\n    !!! note "Note"\n        Look.'),
+        ("```{custom} a\nb\n```", "```{custom} a\nb\n```"),
         (
             ".. attribute:: ON\n   :type: int\n\n   It is.\n\n.. py:function:: f(x)\n\n   Of x.",
             "* **`ON`** (`int`):\n    It is.\n* **`f(x)`**:\n    Of x.",
