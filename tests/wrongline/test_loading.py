@@ -48,14 +48,17 @@ def package(folder: Path, name: str, begins: str = "", leak: str = "") -> str:
 def test_a_package_may_import_the_file_or_what_is_not_installed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([package(tmp_path, "imports_it", "from imports_it.model import Model")]) == 0
+    assert (
+        main([package(tmp_path, "imports_its_model", "from imports_its_model.model import Model")])
+        == 0
+    )
     # Its tokenizer needs a library, and the model doesn't.
-    begins = "import a_library_that_is_not_there\nfrom lacks_it.parts import mix"
-    assert main([package(tmp_path, "lacks_it", begins)]) == 0
+    begins = "import a_library_that_is_not_there\nfrom lacks_a_library.parts import mix"
+    assert main([package(tmp_path, "lacks_a_library", begins)]) == 0
     # This model needs what the package would have had.
-    place = package(tmp_path, "needs_it", "from a_library_that_is_not_there import mix")
-    model = tmp_path / "needs_it/model.py"
-    model.write_text(f"from needs_it import mix\n{model.read_text()}")
+    place = package(tmp_path, "needs_a_library", "from a_library_that_is_not_there import mix")
+    model = tmp_path / "needs_a_library/model.py"
+    model.write_text(f"from needs_a_library import mix\n{model.read_text()}")
     capsys.readouterr()
     assert main([place]) == 2
     assert capsys.readouterr().err.startswith("No module named 'a_library_that_is_not_there'")
