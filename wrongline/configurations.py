@@ -16,6 +16,7 @@ of the tests](sizes.py).
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import is_dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -155,11 +156,21 @@ def with_sizes(made: Any) -> Any:
     for name, value in [*values.items()]:
         new = size_for(name, value, sizes) if meaning(name) else value
         new = None if re.search(PRESET, name) and isinstance(value, str) else new
-        if isinstance(made, dict):
-            made[name] = new
-        else:
-            setattr(made, name, new)
+        put(made, name, new)
     return made
+
+
+def put(made: Any, name: str, value: Any) -> None:
+    r"""
+    ## Put a value into a configuration
+
+    Into a dictionary by its key. What allows no other values stays as it is.
+    """
+    if isinstance(made, dict):
+        made[name] = value
+        return
+    with suppress(AttributeError):
+        setattr(made, name, value)
 
 
 # No text of characters needs more.
@@ -193,7 +204,7 @@ def of_its_class(kind: type) -> Any:
         if name in given or not meaning(name) or callable(value) and value is not NOTHING:
             continue
         if not isinstance(value, property):
-            setattr(made, name, size_for(name, value, sizes))
+            put(made, name, size_for(name, value, sizes))
     return made
 
 

@@ -2,6 +2,7 @@ r"""Attention that is given its rotary positions, in the forms that published co
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from wrongline.attention_tests import find_mistakes
+from wrongline.command import main
 from wrongline.pasted import check
 from wrongline.pasted_models import best_way
 
@@ -118,3 +120,24 @@ class Attention(nn.Module):
 """
     told = [one["assumed"]["notes"] for one in check(text, {}) if "assumed" in one]
     assert told == [[], ["With 0 for the angles or places of `rope`"]]
+
+
+def test_options_of_a_layer_are_no_configuration(tmp_path: Path) -> None:
+    path = tmp_path / "layer_with_options.py"
+    path.write_text("""
+from typing import TypedDict
+import torch
+from torch import nn
+
+class LayerArgs(TypedDict, total=False):
+    is_causal: bool
+
+class Attention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.out = nn.Linear(config.hidden_size, config.hidden_size)
+
+    def forward(self, hidden_states):
+        return self.out(hidden_states.cumsum(1))
+""")
+    assert main([f"{path}:Attention"]) == 0
