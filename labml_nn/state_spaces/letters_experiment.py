@@ -154,6 +154,7 @@ def notebook(steps: int = 400, seed: int = 1, keep_in: str = "") -> None:
     tokens, targets = last_letters(0, seed=0)
     for name, run in runs.items():
         run.train(steps)
+        run.model.eval()
 
         # At each position, and not only at the last one of the stream.
         with torch.no_grad():

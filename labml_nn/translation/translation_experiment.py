@@ -200,6 +200,7 @@ def notebook(steps: int = 500, seed: int = 1, keep_in: str = "") -> None:
     # Stop it when you like; run this cell again, and it goes on.
     for name, run in runs.items():
         run.train(steps)
+        run.model.eval()
 
         # On days that it hasn't seen, and five of its translations: the five forms of one day.
         loss, right = measure(run.model, held_out[:200])
