@@ -200,10 +200,9 @@ def notebook(steps: int = 500, seed: int = 1, keep_in: str = "") -> None:
     # Stop it when you like; run this cell again, and it goes on.
     for name, run in runs.items():
         run.train(steps)
-        run.model.eval()
 
         # On days that it hasn't seen, and five of its translations: the five forms of one day.
-        loss, right = measure(run.model, held_out[:200])
+        loss, right = measure(run.model.eval(), held_out[:200])
         print(f"{name}: validation loss {loss:.3f}, translated exactly {right:.1%}")
         for source, found in zip(sources[:5], translations(run.model, sources[:5]), strict=True):
             print(f"    {source} -> {found}")
