@@ -48,10 +48,13 @@ def head_widths(module: nn.Module) -> list[int]:
 
     By the module's own sizes, and then as the tests would have it.
     """
+    # The module's attributes that are whole numbers, such as `head_dim`.
     said = {meaning(name): one for name, one in vars(module).items() if type(one) is int}
+    # If it doesn't keep the width of a head, it is that of the input, divided by the heads.
     width = said.get("d_model", SIZES["d_model"])
     by_heads = [width // said["heads"]] if said.get("heads") else []
     own = [said["d_k"]] if "d_k" in said else []
+    # Each once, the likeliest first.
     return [*dict.fromkeys([*own, *by_heads, SIZES["d_k"], GROUPED["d_k"]])]
 
 
@@ -61,8 +64,10 @@ def forms_for(names: Iterable[str], module: nn.Module) -> list[tuple[str, int]]:
 
     One of them, if there is no table among these names.
     """
+    # The position of the first token is a number, whatever the form.
     if not any(re.search(ANGLES, name) for name in names):
         return [("", 0)]
+    # Without a batch first, for the likeliest width.
     return [
         (form + batch, width)
         for width in head_widths(module)
@@ -75,13 +80,16 @@ def unturned(names: Iterable[str], form: str, d_k: int, length: int) -> dict[str
     r"""
     ## What these arguments are given
 
-    Tables for so many positions.
+    Tables for so many positions, `length`, of a text that begins at 0.
     """
     given: dict[str, Any] = {}
+    # A row for each position, with a number for each feature of a head, or for each pair of them.
     kind = form.removesuffix(BATCHES[1])
     shape = [length, d_k if kind == "features" else d_k // 2]
     cosine = torch.ones([1, *shape] if form != kind else shape)
     sine = torch.zeros_like(cosine)
+
+    # `cos` and `sin` are two arguments, or both are in one.
     for name in names:
         is_cosine = "cos" in name.lower()
         is_sine = "sin" in name.lower()
@@ -89,6 +97,7 @@ def unturned(names: Iterable[str], form: str, d_k: int, length: int) -> dict[str
             given[name] = 0
         elif is_cosine != is_sine:
             given[name] = cosine if is_cosine else sine
+        # One table for both: its real part is the cosine, and its imaginary part the sine.
         elif kind == "complex":
             given[name] = torch.complex(cosine, sine)
         elif kind == "last axis":

@@ -55,12 +55,14 @@ def import_packages(full: str, path: Path) -> ImportError | None:
     They run before it. If one of them can't be imported, since it imports more than the file, empty
     ones take their place. The error is returned: it counts if the file needs what they have.
     """
+    # A file outside of any package has a name without dots.
     *packages, _ = full.split(".")
     if not packages:
         return None
     try:
         importlib.import_module(".".join(packages))
     except ImportError as error:
+        # An empty package still knows its folder, so the file finds its neighbours there.
         folders = [*path.resolve().parents][: len(packages)][::-1]
         for number, folder in enumerate(folders, 1):
             package = ModuleType(".".join(packages[:number]))
@@ -85,8 +87,9 @@ def load_file(path: Path, wanted: str, definitions: bool = False) -> ModuleType:
     ast.parse(text, str(path))
     is_whole = not definitions and not trains(text)
 
+    # As a whole it runs after its packages, one of which may have run it already: then it isn't run
+    # a second time.
     missing = import_packages(full, path) if is_whole else None
-    # Its package may have run it already.
     known = sys.modules.get(full)
     if is_whole and "." in full and known and getattr(known, "__file__", "") == str(path.resolve()):
         return known
@@ -94,7 +97,7 @@ def load_file(path: Path, wanted: str, definitions: bool = False) -> ModuleType:
     # What ends in `.py` has one.
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    # What looks for its own module by name must find it, its package, too.
+    # What looks for its own module by name must find it.
     sys.modules[full] = module
 
     if is_whole:
@@ -106,10 +109,12 @@ def load_file(path: Path, wanted: str, definitions: bool = False) -> ModuleType:
                 raise missing from error
             raise
         return module
+    # Of definitions alone the packages come later: they find the module, and don't train it.
     import_packages(full, path)
     left_out = run_definitions(text, str(path), vars(module))
     if wanted in left_out:
         raise ValueError(f"{wanted} isn't a definition of {path}: {left_out[wanted]}")
+    # What is used instead of a name that wasn't defined is told.
     guessed = [f"{one}={vars(module)[one]}" for one in left_out if one in vars(module)]
     print("; ".join([f"only the definitions of {path.name} are run", *guessed]))
     return module
